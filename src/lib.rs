@@ -1,0 +1,9 @@
+//! claude-pipeline: takes Claude jobs over HTTP, queues them durably, calls
+//! Claude exactly as fast as the API allows.
+//!
+//! ```text
+//! domain ◀ scheduler, claude ◀ pipeline ◀ { cloudflare | sim }
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod domain;
