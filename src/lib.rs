@@ -6,4 +6,10 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod claude;
 pub mod domain;
+pub mod pipeline;
+pub mod scheduler;
+
+#[cfg(target_arch = "wasm32")]
+mod cloudflare;

@@ -18,6 +18,12 @@ macro_rules! uuid_v7 {
             pub fn new(now: Timestamp, chance: [Entropy; 2]) -> Self {
                 Self(uuid_v7(now, chance))
             }
+
+            /// When the id was made.
+            #[must_use]
+            pub fn created_at(self) -> Timestamp {
+                Timestamp::from_millis((self.0.as_u64_pair().0) >> 16)
+            }
         }
 
         impl FromStr for $name {
@@ -135,6 +141,7 @@ mod tests {
         let id = |ms, n| JobId::new(Timestamp::from_millis(ms), [Entropy(n), Entropy(n)]);
         let (early, late) = (id(1_000, u64::MAX), id(1_001, 0));
         assert!(early < late);
+        assert_eq!(late.created_at(), Timestamp::from_millis(1_001));
         assert_eq!(early.to_string().as_bytes()[14], b'7');
         assert_eq!(early.to_string().parse(), Ok(early));
     }

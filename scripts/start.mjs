@@ -1,0 +1,95 @@
+// `npm start`: the whole pipeline on this machine, ready to be tried by curl.
+// Environment: PORT, STATE_DIR, CLAUDE_BASE_URL, ANTHROPIC_API_KEY.
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { parseEnv } from 'node:util';
+import { buildWorker } from './build.mjs';
+import { chooseClaude } from './claude.mjs';
+import { openDemo, seedDemo } from './demo.mjs';
+import { CommandFailed, ROOT, main, step } from './progress.mjs';
+import { startRuntime } from './runtime.mjs';
+
+const PORT = Number(process.env.PORT ?? 8787);
+const STATE = process.env.STATE_DIR ?? `${ROOT}/.local`;
+const SWEEP_MS = 60_000;
+
+await main(start);
+
+async function start() {
+  await requireFreePort(PORT);
+  await buildWorker();
+  const secrets = readSecrets();
+  const demo = openDemo(STATE, `http://127.0.0.1:${PORT}`);
+  const claude = await chooseClaude(secrets);
+  const vars = { ADMIN_TOKEN: demo.adminToken, ...secrets, ...claude.vars };
+  const runtime = await step('Starting the Worker on local workerd', () =>
+    startRuntime({ vars, port: PORT, persist: `${STATE}/state`, onLog: showLog }));
+  await seedDemo(runtime.d1, demo);
+  const sweeps = everyMinute(runtime);
+  stopOnSignal(async () => {
+    clearInterval(sweeps);
+    await runtime.stop();
+  });
+  console.log(welcome(demo, claude));
+}
+
+function requireFreePort(port) {
+  const probe = createServer();
+  return new Promise((resolve, reject) => {
+    probe.once('error', ({ code }) =>
+      reject(new CommandFailed(
+        code === 'EADDRINUSE'
+          ? `Port ${port} is taken. Stop what uses it, or choose another: PORT=${port + 1} npm start`
+          : `Port ${port} cannot be used (${code}). Choose another: PORT=8788 npm start`,
+      )));
+    probe.listen(port, '127.0.0.1', () => probe.close(resolve));
+  });
+}
+
+function readSecrets() {
+  const file = `${ROOT}/.dev.vars`;
+  const fromFile = existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {};
+  const { ANTHROPIC_API_KEY } = process.env;
+  return ANTHROPIC_API_KEY ? { ...fromFile, ANTHROPIC_API_KEY } : fromFile;
+}
+
+// Local workerd knows the cron line but never runs it.
+function everyMinute(runtime) {
+  return setInterval(() => runtime.runCron().catch((error) => console.error('The sweep failed:', error)), SWEEP_MS);
+}
+
+function showLog({ level, message }) {
+  (level === 'error' || level === 'warn' ? console.error : console.log)(message);
+}
+
+function stopOnSignal(stop) {
+  const once = async () => {
+    for (const signal of ['SIGINT', 'SIGTERM']) process.removeListener(signal, once).on(signal, () => {});
+    console.log('\nStopping');
+    await stop();
+    process.exit(0);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, once);
+}
+
+function welcome({ baseUrl, key, adminToken }, claude) {
+  return `
+The pipeline answers on ${baseUrl}
+${claude.told}
+
+  # submit a prompt
+  curl -s ${baseUrl}/jobs -H 'authorization: Bearer ${key}' \\
+    -H 'content-type: application/json' -d '{"prompt": "Why is the sky blue?", "origin": "user_action"}'
+
+  # ask how it stands, and fetch the answer (put in the jobId of the first reply)
+  curl -s ${baseUrl}/jobs/JOB_ID -H 'authorization: Bearer ${key}'
+  curl -s ${baseUrl}/jobs/JOB_ID/result -H 'authorization: Bearer ${key}'
+
+  # two PDFs as one batch
+  curl -s ${baseUrl}/batches -H 'authorization: Bearer ${key}' \\
+    -F 'files=@examples/pdfs/a.pdf' -F 'files=@examples/pdfs/b.pdf'
+
+For what only an operator may do: authorization: Bearer ${adminToken}
+Ctrl-C stops it. Jobs are kept in ${STATE.replace(`${ROOT}/`, '')}/.
+`;
+}

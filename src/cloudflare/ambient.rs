@@ -1,0 +1,52 @@
+//! The one place that reads the time, draws numbers and waits.
+use super::shell::Shell;
+use crate::domain::{Entropy, Span, Timestamp};
+use crate::pipeline::ports::{Ambient, Notifier};
+use std::time::Duration;
+use worker::{Date, Delay, Fetch, Headers, Method, Request, RequestInit, RequestRedirect};
+
+impl Ambient for Shell {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(Date::now().as_millis())
+    }
+
+    fn chance(&self) -> Entropy {
+        let mut drawn = [0; 8];
+        // The platform's source cannot fail; if it ever did, a fixed number
+        // would only cost jitter.
+        let _ = getrandom::fill(&mut drawn);
+        Entropy(u64::from_le_bytes(drawn))
+    }
+
+    async fn pause(&self, span: Span) {
+        Delay::from(Duration::from_millis(span.as_millis())).await;
+    }
+}
+
+impl Notifier for Shell {
+    fn notify(&self, event: String) {
+        let Some(url) = self.variable("NOTIFY_WEBHOOK_URL") else { return };
+        let Some(context) = self.context.clone() else { return };
+        context.wait_until(async move {
+            if let Err(error) = deliver(&url, &event).await {
+                worker::console_warn!("webhook not delivered: {error}");
+            }
+        });
+    }
+}
+
+async fn deliver(url: &str, event: &str) -> worker::Result<()> {
+    let headers = Headers::new();
+    headers.set("content-type", "application/json")?;
+    let mut init = RequestInit::new();
+    init.with_method(Method::Post)
+        .with_headers(headers)
+        .with_redirect(RequestRedirect::Manual)
+        .with_body(Some(event.into()));
+    let request = Request::new_with_init(url, &init)?;
+    let signal = super::claude_api::ends_after(WEBHOOK_TIMEOUT);
+    let mut response = Fetch::Request(request).send_with_signal(&signal).await?;
+    response.bytes().await.map(drop)
+}
+
+const WEBHOOK_TIMEOUT: Span = Span::from_secs(10);

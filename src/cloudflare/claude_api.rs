@@ -1,0 +1,136 @@
+//! The Messages API behind the `Claude` port.
+use super::pdf_stream::encoded;
+use super::shell::Shell;
+use crate::claude::{CallFailure, key_header};
+use crate::domain::Span;
+use crate::pipeline::ports::{Call, CallBody, Claude, Reply};
+use bytes::Bytes;
+use futures_util::Stream;
+use js_sys::Uint8Array;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use wasm_bindgen::{JsValue, prelude::wasm_bindgen};
+use worker::worker_sys::FixedLengthStream as JsFixedLengthStream;
+use worker::{
+    AbortSignal, ByteStream, Error, Fetch, FixedLengthStream, Headers, Method, Object, Request,
+    RequestInit, RequestRedirect,
+};
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(js_namespace = AbortSignal, js_name = timeout)]
+    fn timeout(millis: f64) -> web_sys::AbortSignal;
+}
+
+/// A signal that aborts after `span`; it covers the body too.
+#[allow(clippy::cast_precision_loss)]
+pub(super) fn ends_after(span: Span) -> AbortSignal {
+    timeout(span.as_millis() as f64).into()
+}
+
+impl Claude for Shell {
+    type Body = Body;
+
+    async fn call(&self, call: Call) -> Result<Reply<Body>, CallFailure> {
+        let signal = ends_after(call.timeout);
+        let request = self.request(call).await?;
+        let sent = Fetch::Request(request).send_with_signal(&signal).await;
+        let mut response = sent.map_err(|error| failure(&error))?;
+        let status = response.status_code();
+        let headers = response.headers().entries().collect();
+        let body = Body(response.stream().ok());
+        Ok(Reply { status, headers, body })
+    }
+}
+
+impl Shell {
+    async fn request(&self, call: Call) -> Result<Request, CallFailure> {
+        let base = self.variable("ANTHROPIC_BASE_URL");
+        let base = base.unwrap_or_else(|| "https://api.anthropic.com".to_owned());
+        let url = format!("{}/v1/messages", base.trim_end_matches('/'));
+        let headers = self.headers(&call).map_err(|error| failure(&error))?;
+        let body = self.body(call.body).await?;
+        let mut init = RequestInit::new();
+        // A redirect would carry the key elsewhere.
+        init.with_method(Method::Post)
+            .with_redirect(RequestRedirect::Manual)
+            .with_headers(headers)
+            .with_body(Some(body));
+        Request::new_with_init(&url, &init).map_err(|error| failure(&error))
+    }
+
+    fn headers(&self, call: &Call) -> worker::Result<Headers> {
+        let headers = Headers::new();
+        headers.set("content-type", "application/json")?;
+        headers.set("anthropic-version", &call.version)?;
+        if let Some(beta) = &call.beta {
+            headers.set("anthropic-beta", beta)?;
+        }
+        if let Some(key) = self.variable("ANTHROPIC_API_KEY") {
+            let (name, value) = key_header(&call.version, &key);
+            headers.set(name, &value)?;
+        }
+        Ok(headers)
+    }
+
+    async fn body(&self, body: CallBody) -> Result<JsValue, CallFailure> {
+        match body {
+            CallBody::Whole(body) => Ok(Uint8Array::new_from_slice(&body).into()),
+            CallBody::Object { key } => {
+                let object = self.object(&key).await?;
+                let body = object.body().ok_or_else(no_body)?;
+                let body = body.response_body().map_err(|error| failure(&error))?;
+                match body {
+                    worker::ResponseBody::Stream(stream) => Ok(stream.into()),
+                    worker::ResponseBody::Body(bytes) => {
+                        Ok(Uint8Array::new_from_slice(&bytes).into())
+                    }
+                    worker::ResponseBody::Empty => Err(no_body()),
+                }
+            }
+            CallBody::Pdf { key, body } => {
+                let object = self.object(&key).await?;
+                let length = body.content_length(object.size());
+                let pdf = object.body().ok_or_else(no_body)?.stream();
+                let pdf = pdf.map_err(|error| failure(&error))?;
+                let stream = FixedLengthStream::wrap(encoded(pdf, body), length);
+                Ok(JsFixedLengthStream::from(stream).readable().into())
+            }
+        }
+    }
+
+    async fn object(&self, key: &str) -> Result<Object, CallFailure> {
+        let bucket = self.bucket().map_err(|error| failure(&error))?;
+        let object = bucket.get(key).execute().await.map_err(|error| failure(&error))?;
+        object.ok_or_else(no_body)
+    }
+}
+
+/// The body of an answer.
+pub(super) struct Body(Option<ByteStream>);
+
+impl Stream for Body {
+    type Item = Result<Bytes, CallFailure>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        match &mut self.0 {
+            Some(stream) => Pin::new(stream).poll_next(cx).map(|chunk| {
+                chunk.map(|chunk| chunk.map(Bytes::from).map_err(|error| failure(&error)))
+            }),
+            None => Poll::Ready(None),
+        }
+    }
+}
+
+fn failure(error: &Error) -> CallFailure {
+    match error {
+        Error::UnknownJsError { name: Some(name), .. } if name == "TimeoutError" => {
+            CallFailure::Timeout
+        }
+        error => CallFailure::Connection(error.to_string()),
+    }
+}
+
+fn no_body() -> CallFailure {
+    CallFailure::Connection("the input is not in R2".to_owned())
+}

@@ -1,0 +1,40 @@
+//! Where Cloudflare calls: requests, the clock, and (in `queues`) messages.
+use super::http::answer;
+use super::reply;
+use super::shell::Shell;
+use crate::pipeline::ports::Ambient;
+use crate::pipeline::problem::Problem;
+use worker::{Context, Env, Request, Response, Result, ScheduleContext, ScheduledEvent, event};
+
+#[event(fetch)]
+async fn fetch(request: Request, env: Env, context: Context) -> Result<Response> {
+    let shell = match Shell::new(env, Some(context)) {
+        Ok(shell) => shell,
+        Err(error) => {
+            worker::console_error!("the Worker is misconfigured: {error}");
+            return reply::problem(&Problem::internal());
+        }
+    };
+    let request_id = format!("{:016x}", shell.chance().0);
+    let response = match answer(&shell, request).await {
+        Ok(response) => response,
+        Err(error) => {
+            worker::console_error!("request {request_id} failed: {error}");
+            reply::problem(&Problem::internal())?
+        }
+    };
+    Ok(reply::sign(response, &request_id))
+}
+
+/// Every minute: the sweep runs inside the scheduler object, which knows what
+/// it knows.
+#[event(scheduled)]
+async fn scheduled(_event: ScheduledEvent, env: Env, _context: ScheduleContext) {
+    let swept = async {
+        let shell = Shell::new(env, None)?;
+        shell.ask_object("/sweep", Some(String::new())).await?.text().await
+    };
+    if let Err(error) = swept.await {
+        worker::console_error!("the sweep failed: {error}");
+    }
+}

@@ -1,0 +1,111 @@
+//! The routes, over the Worker's own request type, so that streams keep their
+//! length.
+use super::shell::Shell;
+use super::{health, reply, result_reply};
+use crate::domain::{BatchId, JobId};
+use crate::pipeline::caller::{Caller, KeyCache, recognise};
+use crate::pipeline::ports::Ambient;
+use crate::pipeline::problem::Problem;
+use crate::pipeline::read::{self, Format};
+use crate::pipeline::route::Route;
+use crate::pipeline::submit::submit;
+use crate::pipeline::submit_batch::submit_batch;
+use crate::pipeline::upload::Permits;
+use crate::pipeline::view::{JobView, ask_again};
+use bytes::Bytes;
+use futures_util::Stream;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use worker::send::SendWrapper;
+use worker::{ByteStream, Request, Response, Result};
+
+thread_local! {
+    static KEYS: Rc<KeyCache> = Rc::default();
+}
+
+/// Two part buffers at once: 10 MiB of an isolate's 128.
+static PERMITS: Permits = Permits::new(2);
+
+/// Answers a request.
+pub(super) async fn answer(shell: &Shell, request: Request) -> Result<Response> {
+    let route = match Route::of(request.method().as_ref(), &request.path()) {
+        Ok(Route::Health) => return health::answer(shell).await,
+        Ok(route) => route,
+        Err(problem) => return reply::problem(&problem),
+    };
+    let header = |name: &str| request.headers().get(name).ok().flatten();
+    let caller = match recognise(shell, &KEYS.with(Rc::clone), header).await {
+        Ok(caller) => caller,
+        Err(problem) => return reply::problem(&problem),
+    };
+    let answered = match route {
+        Route::Health => return health::answer(shell).await,
+        Route::SubmitJob => submit_job(shell, &caller, request).await,
+        Route::SubmitBatch => submit_files(shell, &caller, request).await,
+        Route::Job(job) => read_job(shell, &caller, job).await,
+        Route::JobResult(job) => read_result(shell, &caller, job, &request).await,
+        Route::Batch(batch) => read_batch(shell, &caller, batch).await,
+    };
+    match answered {
+        Ok(response) => response,
+        Err(problem) => reply::problem(&problem),
+    }
+}
+
+/// A response, or why there is none.
+type Answered = std::result::Result<Result<Response>, Problem>;
+
+async fn submit_job(shell: &Shell, caller: &Caller, mut request: Request) -> Answered {
+    let accepted = submit(shell, &shell.settings, &PERMITS, caller, body(&mut request)).await?;
+    Ok(reply::accepted(&accepted, accepted.poll_url()))
+}
+
+async fn submit_files(shell: &Shell, caller: &Caller, mut request: Request) -> Answered {
+    let content_type = request.headers().get("content-type").ok().flatten().unwrap_or_default();
+    let body = body(&mut request);
+    let accepted =
+        submit_batch(shell, &shell.settings, &PERMITS, caller, &content_type, body).await?;
+    Ok(reply::accepted(&accepted, accepted.poll_url()))
+}
+
+async fn read_job(shell: &Shell, caller: &Caller, job: JobId) -> Answered {
+    let row = read::job(shell, caller, job).await?;
+    let again = (!row.status.ended()).then(|| ask_again(row.created_at, shell.now()));
+    Ok(reply::unfinished(&JobView::from(row), again))
+}
+
+async fn read_result(shell: &Shell, caller: &Caller, job: JobId, request: &Request) -> Answered {
+    let url = request.url().ok();
+    let format = url.as_ref().and_then(|url| url.query_pairs().find(|(name, _)| name == "format"));
+    let format = Format::of(format.as_ref().map(|(_, word)| word.as_ref()))?;
+    let row = read::job(shell, caller, job).await?;
+    read::has_result(&row)?;
+    Ok(result_reply::answer(shell, job, format).await)
+}
+
+async fn read_batch(shell: &Shell, caller: &Caller, batch: BatchId) -> Answered {
+    let view = read::batch(shell, caller, batch).await?;
+    let again = (!view.ended()).then(|| ask_again(view.created_at(), shell.now()));
+    Ok(reply::unfinished(&view, again))
+}
+
+/// A request's body as a stream of chunks.
+///
+/// The multipart reader wants a `Send` stream; a Worker has one thread.
+fn body(request: &mut Request) -> Chunks {
+    Chunks(request.stream().ok().map(SendWrapper::new))
+}
+
+struct Chunks(Option<SendWrapper<ByteStream>>);
+
+impl Stream for Chunks {
+    type Item = std::result::Result<Bytes, std::io::Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Some(stream) = &mut self.0 else { return Poll::Ready(None) };
+        let chunk = Pin::new(&mut stream.0).poll_next(cx);
+        let failed = |error: worker::Error| std::io::Error::other(error.to_string());
+        chunk.map(|chunk| chunk.map(|chunk| chunk.map(Bytes::from).map_err(failed)))
+    }
+}

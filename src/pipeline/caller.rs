@@ -1,0 +1,166 @@
+//! Who asks: the tenant behind a key, and what the headers add.
+use super::ports::{Ambient, Database};
+use super::problem::Problem;
+use super::retry::patiently;
+use super::store::{self, KeyHash, Tenant};
+use crate::domain::{Span, Timestamp};
+use std::{cell::RefCell, collections::BTreeMap};
+
+/// A caller whose key is valid.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Caller {
+    /// The tenant.
+    pub tenant: Tenant,
+    /// `x-user-id`: a label inside the tenant, no more.
+    pub user_id: Option<String>,
+    /// `anthropic-version`, if sent.
+    pub version: Option<String>,
+    /// `anthropic-beta`, if sent.
+    pub beta: Option<String>,
+}
+
+/// Recognises the caller by its key, and reads its other headers.
+///
+/// # Errors
+///
+/// 401 without a valid key, 400 for a malformed header, 503 if the keys cannot
+/// be read.
+pub async fn recognise<P>(
+    ports: &P,
+    keys: &KeyCache,
+    header: impl Fn(&str) -> Option<String>,
+) -> Result<Caller, Problem>
+where
+    P: Database + Ambient,
+{
+    let key = key_of(&header).ok_or_else(Problem::unauthorized)?;
+    let hash = KeyHash::of(&key);
+    let tenant = match keys.get(hash, ports.now()) {
+        Some(tenant) => tenant,
+        None => {
+            let statement = store::tenant_of_key(hash);
+            let rows = patiently(ports, async || ports.batch(vec![statement.clone()]).await).await?;
+            let tenant = store::first::<Tenant>(&rows)?.pop();
+            let tenant = tenant.filter(|tenant| hash.matches(&tenant.key_hash));
+            keys.put(hash, tenant.ok_or_else(Problem::unauthorized)?, ports.now())
+        }
+    };
+    Ok(Caller {
+        tenant,
+        user_id: label(&header, "x-user-id", 128, |_| true)?,
+        version: label(&header, "anthropic-version", 10, is_date)?,
+        beta: label(&header, "anthropic-beta", 2_000, |_| true)?,
+    })
+}
+
+/// Both header forms are in use: older SDKs send `x-api-key`, newer ones a
+/// bearer token. If both arrive, Claude uses `x-api-key`; so do we.
+fn key_of(header: &impl Fn(&str) -> Option<String>) -> Option<String> {
+    let bearer = || {
+        let value = header("authorization")?;
+        let (scheme, key) = value.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| key.trim().to_owned())
+    };
+    let key = header("x-api-key").or_else(bearer)?;
+    (1..=MAX_KEY).contains(&key.len()).then_some(key)
+}
+
+fn label(
+    header: &impl Fn(&str) -> Option<String>,
+    name: &str,
+    longest: usize,
+    fits: impl Fn(&str) -> bool,
+) -> Result<Option<String>, Problem> {
+    let Some(value) = header(name).filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    let plain = value.chars().all(|c| !c.is_control());
+    if value.len() <= longest && plain && fits(&value) {
+        return Ok(Some(value));
+    }
+    let allowed = format!("the header {name} must be plain text of at most {longest} bytes");
+    let form = if name == "anthropic-version" { ", a date like 2023-06-01" } else { "" };
+    Err(Problem::field(name, allowed + form))
+}
+
+fn is_date(value: &str) -> bool {
+    value.len() == 10
+        && value.bytes().enumerate().all(|(at, byte)| match at {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        })
+}
+
+/// Keys seen lately, so that a busy caller costs no database read. A revoked
+/// key is forgotten within [`KEPT`].
+#[derive(Debug, Default)]
+pub struct KeyCache(RefCell<BTreeMap<KeyHash, (Tenant, Timestamp)>>);
+
+impl KeyCache {
+    /// An empty cache.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(RefCell::new(BTreeMap::new()))
+    }
+
+    fn get(&self, hash: KeyHash, now: Timestamp) -> Option<Tenant> {
+        let known = self.0.borrow();
+        let (tenant, until) = known.get(&hash)?;
+        (now < *until).then(|| tenant.clone())
+    }
+
+    fn put(&self, hash: KeyHash, tenant: Tenant, now: Timestamp) -> Tenant {
+        let mut known = self.0.borrow_mut();
+        if known.len() >= MOST_KEYS {
+            known.clear();
+        }
+        known.insert(hash, (tenant.clone(), now + KEPT));
+        tenant
+    }
+}
+
+const MAX_KEY: usize = 256;
+const MOST_KEYS: usize = 1_000;
+const KEPT: Span = Span::from_secs(30);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(headers: &[(&str, &str)]) -> Option<String> {
+        key_of(&|name: &str| {
+            headers.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn a_key_comes_in_either_header() {
+        assert_eq!(key(&[("authorization", "Bearer k1")]).as_deref(), Some("k1"));
+        assert_eq!(key(&[("authorization", "bearer  k1 ")]).as_deref(), Some("k1"));
+        assert_eq!(key(&[("x-api-key", "k2")]).as_deref(), Some("k2"));
+        assert_eq!(key(&[("x-api-key", "k2"), ("authorization", "Bearer k1")]).as_deref(), Some("k2"));
+        assert_eq!(key(&[("authorization", "Basic k1")]), None);
+        assert_eq!(key(&[("authorization", "Bearer ")]), None);
+        assert_eq!(key(&[]), None);
+    }
+
+    #[test]
+    fn a_cached_key_is_forgotten_in_time() {
+        let cache = KeyCache::new();
+        let hash = KeyHash::of("k");
+        let tenant: Tenant = serde_json::from_str(
+            r#"{"tenantId":"acme","plan":"free","keyHash":""}"#,
+        )
+        .unwrap();
+        cache.put(hash, tenant, Timestamp::default());
+        assert!(cache.get(hash, Timestamp::from_millis(29_999)).is_some());
+        assert!(cache.get(hash, Timestamp::from_millis(30_000)).is_none());
+    }
+
+    #[test]
+    fn a_version_is_a_date() {
+        assert!(is_date("2023-06-01"));
+        assert!(!is_date("2023-6-1"));
+        assert!(!is_date("latest"));
+    }
+}

@@ -1,0 +1,31 @@
+//! The use cases: what happens to a job from the door to its end, told over
+//! ports, so that the same code runs on Cloudflare and in a simulated world.
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+
+pub mod accept;
+pub mod attempt;
+pub mod caller;
+mod claiming;
+pub mod consume;
+pub mod dead_letter;
+pub mod input;
+pub mod intake;
+pub mod job_request;
+pub mod messages;
+pub mod notice;
+pub mod ports;
+pub mod problem;
+pub mod read;
+pub mod reconcile;
+pub mod result;
+mod retry;
+pub mod route;
+pub mod settings;
+pub mod store;
+pub mod submit;
+pub mod submit_batch;
+pub mod sweep;
+mod templates;
+pub mod turn;
+pub mod upload;
+pub mod view;

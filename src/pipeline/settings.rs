@@ -1,0 +1,155 @@
+//! What the operator may set, read from the Worker's variables. A wrong value
+//! is an error that names the variable, never a silent default.
+use crate::domain::{Limits, Priority, Span};
+use crate::scheduler::{Config, PerPriority};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+/// The settings. `wrangler.toml` lists the variables with their meaning.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// `DEFAULT_MODEL`: for jobs that name none.
+    pub default_model: String,
+    /// `DEFAULT_MAX_TOKENS`: for jobs that name none.
+    pub default_max_tokens: u32,
+    /// `INLINE_INPUT_BYTES`: a larger request is kept in R2, not in its row.
+    pub inline_input_bytes: usize,
+    /// Slots, limits, timeouts, attempts and waits.
+    pub scheduler: Config,
+}
+
+/// A variable that cannot be used.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+#[error("the variable {name} is {value:?}; it must be a whole number from {low} to {high}")]
+pub struct InvalidSetting {
+    name: &'static str,
+    value: String,
+    low: u64,
+    high: u64,
+}
+
+impl Settings {
+    /// Reads the settings; what is not set has its default.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidSetting`] for the first value that cannot be used.
+    pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, InvalidSetting> {
+        let variables = Variables(variable);
+        let model = (variables.0)("DEFAULT_MODEL");
+        Ok(Self {
+            default_model: model.unwrap_or_else(|| DEFAULT_MODEL.to_owned()),
+            default_max_tokens: variables.small("DEFAULT_MAX_TOKENS", 4_096, 1_000_000)?,
+            inline_input_bytes: variables.small("INLINE_INPUT_BYTES", 16_384, 500_000)? as usize,
+            scheduler: variables.scheduler(Config::default())?,
+        })
+    }
+
+    /// How long a call of this priority may take (mission C3).
+    #[must_use]
+    pub fn timeout(&self, priority: Priority) -> Span {
+        *self.scheduler.timeout.get(priority)
+    }
+}
+
+/// Tells one key from another without telling the key.
+#[must_use]
+pub fn fingerprint(key: &str) -> u64 {
+    let hash = Sha256::digest(key.as_bytes());
+    hash.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+struct Variables<F>(F);
+
+impl<F: Fn(&str) -> Option<String>> Variables<F> {
+    fn scheduler(&self, base: Config) -> Result<Config, InvalidSetting> {
+        Ok(Config {
+            slots: self.small("SLOTS", base.slots, 1_000)?,
+            limits: self.limits(base.limits)?,
+            timeout: PerPriority {
+                critical: self.millis("TIMEOUT_CRITICAL_MS", base.timeout.critical)?,
+                standard: self.millis("TIMEOUT_STANDARD_MS", base.timeout.standard)?,
+                batch: self.millis("TIMEOUT_BATCH_MS", base.timeout.batch)?,
+            },
+            handover: self.millis("HANDOVER_MS", base.handover)?,
+            attempts_high: self.small("ATTEMPTS_HIGH", base.attempts_high, 100)?,
+            attempts_bulk: self.small("ATTEMPTS_BULK", base.attempts_bulk, 100)?,
+            backoff: PerPriority {
+                critical: self.millis("BACKOFF_CRITICAL_MS", base.backoff.critical)?,
+                standard: self.millis("BACKOFF_STANDARD_MS", base.backoff.standard)?,
+                batch: self.millis("BACKOFF_BATCH_MS", base.backoff.batch)?,
+            },
+            ..base
+        })
+    }
+
+    fn limits(&self, base: Limits) -> Result<Limits, InvalidSetting> {
+        Ok(Limits {
+            requests: self.number("LIMIT_REQUESTS_PER_MINUTE", base.requests, MOST)?,
+            input: self.number("LIMIT_INPUT_TOKENS_PER_MINUTE", base.input, MOST)?,
+            output: self.number("LIMIT_OUTPUT_TOKENS_PER_MINUTE", base.output, MOST)?,
+        })
+    }
+
+    fn millis(&self, name: &'static str, default: Span) -> Result<Span, InvalidSetting> {
+        self.number(name, default.as_millis(), DAY_MS).map(Span::from_millis)
+    }
+
+    fn small(&self, name: &'static str, default: u32, high: u32) -> Result<u32, InvalidSetting> {
+        let number = self.number(name, default.into(), high.into())?;
+        Ok(u32::try_from(number).unwrap_or(high))
+    }
+
+    fn number(&self, name: &'static str, default: u64, high: u64) -> Result<u64, InvalidSetting> {
+        let Some(value) = self.0(name) else {
+            return Ok(default);
+        };
+        let number = value.trim().replace('_', "").parse().ok();
+        let fits = number.filter(|number| (1..=high).contains(number));
+        fits.ok_or(InvalidSetting { name, value, low: 1, high })
+    }
+}
+
+const DEFAULT_MODEL: &str = "claude-sonnet-4-6";
+const MOST: u64 = 1_000_000_000;
+const DAY_MS: u64 = 86_400_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(set: &[(&str, &str)]) -> Result<Settings, InvalidSetting> {
+        Settings::read(|name| {
+            set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn what_is_not_set_has_its_default() {
+        let settings = read(&[]).unwrap();
+        assert_eq!(settings.default_model, "claude-sonnet-4-6");
+        assert_eq!(settings.default_max_tokens, 4_096);
+        assert_eq!(settings.scheduler, Config::default());
+    }
+
+    #[test]
+    fn what_is_set_is_used() {
+        let settings = read(&[("SLOTS", "4"), ("TIMEOUT_BATCH_MS", "90_000")]).unwrap();
+        assert_eq!(settings.scheduler.slots, 4);
+        assert_eq!(settings.timeout(Priority::Batch), Span::from_secs(90));
+    }
+
+    #[test]
+    fn a_wrong_value_is_named() {
+        for value in ["0", "-1", "many", "1001", ""] {
+            let error = read(&[("SLOTS", value)]).unwrap_err().to_string();
+            assert!(error.starts_with("the variable SLOTS is"), "{error}");
+            assert!(error.ends_with("a whole number from 1 to 1000"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_fingerprint_tells_keys_apart() {
+        assert_ne!(fingerprint("a"), fingerprint("b"));
+    }
+}

@@ -1,0 +1,43 @@
+//! Every SQL statement of the pipeline, and the rows they read.
+//!
+//! Lists go in as one JSON text and rows come out as JSON text: one value
+//! bound and one string read, however many jobs share the statement.
+mod access;
+mod ending;
+mod job_row;
+mod new_job;
+mod reading;
+
+pub use access::{KeyHash, Tenant, tenant_of_key};
+pub use ending::{Claim, Claimed, Ended, Ending, claim, dead_letter, finish};
+pub use job_row::{BatchRow, JobRow, batch_jobs, find_batch, find_job};
+pub use new_job::{NewBatch, NewJob, insert, remove};
+pub use reading::{
+    Lease, Revoked, Standing, Unfinished, revoke, standings, standings_of, unfinished_after,
+};
+
+use super::ports::{PortResult, Rows, Statement, Value};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The rows of the first statement of a batch.
+///
+/// # Errors
+///
+/// [`super::ports::PortError::Refused`] if a row has another shape.
+pub fn first<T: DeserializeOwned>(rows: &[Rows]) -> PortResult<Vec<T>> {
+    rows.first().map_or_else(|| Ok(Vec::new()), Rows::read)
+}
+
+fn statement<const N: usize>(sql: &'static str, values: [Value; N]) -> Statement {
+    Statement { sql, values: values.into() }
+}
+
+/// A list, as the JSON text that `json_each` reads.
+fn list<T: Serialize>(items: &[T]) -> Value {
+    Value::Text(serde_json::to_string(items).unwrap_or_else(|_| "[]".to_owned()))
+}
+
+fn text(value: impl ToString) -> Value {
+    Value::Text(value.to_string())
+}

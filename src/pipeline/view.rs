@@ -1,0 +1,176 @@
+//! Jobs and batches as JSON for their owner.
+use super::store::{BatchRow, JobRow};
+use crate::domain::{
+    BatchId, JobError, JobId, JobStatus, Origin, Priority, Span, Timestamp,
+};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+
+/// `GET /jobs/:id`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobView {
+    job_id: JobId,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    place: Option<PlaceInBatch>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_id: Option<String>,
+    status: JobStatus,
+    priority: Priority,
+    origin: Origin,
+    model: String,
+    attempts: u32,
+    created_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    completed_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop_reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<JobError>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result_url: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PlaceInBatch {
+    batch_id: BatchId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    filename: Option<String>,
+}
+
+impl From<JobRow> for JobView {
+    fn from(row: JobRow) -> Self {
+        let error = error_of(&row);
+        let completed = row.status == JobStatus::Completed;
+        Self {
+            place: row.batch_id.map(|batch_id| PlaceInBatch {
+                batch_id,
+                index: row.batch_index,
+                filename: row.filename,
+            }),
+            result_url: completed.then(|| format!("/jobs/{}/result", row.job_id)),
+            job_id: row.job_id,
+            user_id: row.user_id,
+            status: row.status,
+            priority: row.priority,
+            origin: row.origin,
+            model: row.model,
+            attempts: row.attempts,
+            created_at: row.created_at.to_string(),
+            started_at: row.started_at.map(|at| at.to_string()),
+            completed_at: row.completed_at.map(|at| at.to_string()),
+            input_tokens: row.input_tokens,
+            output_tokens: row.output_tokens,
+            stop_reason: row.stop_reason,
+            error,
+            metadata: row.metadata,
+        }
+    }
+}
+
+/// `GET /batches/:id`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BatchView {
+    batch_id: BatchId,
+    status: &'static str,
+    total: u32,
+    template: String,
+    counts: BTreeMap<&'static str, u32>,
+    created_at: String,
+    #[serde(skip)]
+    created: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_at: Option<String>,
+    jobs: Vec<JobInBatch>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct JobInBatch {
+    job_id: JobId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    filename: Option<String>,
+    status: JobStatus,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop_reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<JobError>,
+}
+
+impl BatchView {
+    /// The view of a batch and its jobs, in upload order.
+    #[must_use]
+    pub fn new(batch: BatchRow, jobs: Vec<JobRow>) -> Self {
+        let mut counts: BTreeMap<_, u32> =
+            JobStatus::ALL.iter().map(|status| (status.as_str(), 0)).collect();
+        for job in &jobs {
+            *counts.entry(job.status.as_str()).or_default() += 1;
+        }
+        let ended = jobs.iter().all(|job| job.status.ended());
+        let last = jobs.iter().filter_map(|job| job.completed_at).max();
+        Self {
+            batch_id: batch.batch_id,
+            status: if ended { "ended" } else { "processing" },
+            total: batch.total,
+            template: batch.template,
+            counts,
+            created_at: batch.created_at.to_string(),
+            created: batch.created_at,
+            ended_at: last.filter(|_| ended).map(|at| at.to_string()),
+            jobs: jobs.into_iter().map(JobInBatch::from).collect(),
+        }
+    }
+
+    /// When it was accepted.
+    #[must_use]
+    pub fn created_at(&self) -> Timestamp {
+        self.created
+    }
+
+    /// Whether every job has ended.
+    #[must_use]
+    pub fn ended(&self) -> bool {
+        self.ended_at.is_some()
+    }
+}
+
+impl From<JobRow> for JobInBatch {
+    fn from(row: JobRow) -> Self {
+        let error = error_of(&row);
+        Self {
+            job_id: row.job_id,
+            index: row.batch_index,
+            filename: row.filename,
+            status: row.status,
+            stop_reason: row.stop_reason,
+            error,
+        }
+    }
+}
+
+/// When it is worth asking again about something unfinished: soon while it is
+/// young, seldom once it has waited long.
+#[must_use]
+pub fn ask_again(created: Timestamp, now: Timestamp) -> Span {
+    now.since(created).scaled(1, 10).max(Span::from_secs(1)).min(Span::from_secs(30))
+}
+
+fn error_of(row: &JobRow) -> Option<JobError> {
+    let kind = row.error_type.as_deref()?;
+    Some(JobError::new(kind, row.error_message.as_deref().unwrap_or_default()))
+}

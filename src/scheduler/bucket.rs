@@ -1,0 +1,318 @@
+//! One continuously refilling bucket: a mirror of the upstream's own.
+//!
+//! Whole numbers only: a token is [`UNIT`] units, so that a limit of `n` a
+//! minute refills exactly `n` units a millisecond.
+//!
+//! What is taken may come back (an estimate was too high, a call was never
+//! made), but a bucket that has filled up meanwhile has nothing to give back:
+//! the upstream did not store it either. So only what was taken within the
+//! last bucketful of room comes back. Hence law 5, exactly: what leaves in any
+//! window, less what comes back of it, is at most the refill of that window
+//! and one bucketful.
+use crate::domain::{Span, Timestamp, Tokens};
+use serde::{Deserialize, Serialize};
+
+/// One of the three buckets of a model class.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(super) struct Bucket {
+    limit: u64,
+    level: i64,
+    at: Timestamp,
+    /// All that was ever taken.
+    taken: i64,
+    /// The part of `taken`, from its beginning, that cannot come back.
+    lapsed: i64,
+    /// The sum of the holds that are not settled. Counted again on restore.
+    #[serde(skip)]
+    held: Tokens,
+    /// How long an empty bucket takes to fill up. A setting, not a state.
+    #[serde(skip)]
+    depth: Span,
+}
+
+/// Tokens taken from a bucket for one call, to be settled once.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(super) struct Hold {
+    amount: Tokens,
+    /// The bucket's `taken` after this hold.
+    end: i64,
+}
+
+impl Bucket {
+    pub(super) fn full(limit: u64, depth: Span, now: Timestamp) -> Self {
+        let mut bucket = Self::empty(limit, depth, now);
+        bucket.level = bucket.capacity();
+        bucket
+    }
+
+    pub(super) fn empty(limit: u64, depth: Span, now: Timestamp) -> Self {
+        Self {
+            limit: limit.clamp(1, MAX_LIMIT),
+            level: 0,
+            at: now,
+            taken: 0,
+            lapsed: 0,
+            held: Tokens::ZERO,
+            depth,
+        }
+    }
+
+    /// Takes a setting that a snapshot does not carry, and trusts it no more
+    /// than a limit from anywhere else.
+    pub(super) fn reset(&mut self, limit: u64, depth: Span) {
+        self.limit = limit.clamp(1, MAX_LIMIT);
+        self.depth = depth;
+        self.settle_down();
+    }
+
+    /// The believed limit, a minute.
+    pub(super) const fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// What is held by calls under way.
+    pub(super) const fn held(&self) -> Tokens {
+        self.held
+    }
+
+    /// The first moment at which `need` may be taken. A need larger than the
+    /// bucket waits for a full one and overdraws it.
+    pub(super) fn fits_at(&self, need: Tokens) -> Timestamp {
+        self.reaches(units(self.bounded(need)).min(self.capacity()))
+    }
+
+    /// The moment by which `need` will have been earned in all, however many
+    /// bucketfuls that is.
+    pub(super) fn earned_at(&self, need: Tokens) -> Timestamp {
+        self.reaches(units(need))
+    }
+
+    /// When nothing more flows in.
+    pub(super) fn full_at(&self) -> Timestamp {
+        self.reaches(self.capacity())
+    }
+
+    /// Takes `need`, whether or not it fits: asking first is the caller's part.
+    pub(super) fn take(&mut self, need: Tokens, now: Timestamp) -> Hold {
+        self.refill(now);
+        let amount = self.bounded(need);
+        self.level = self.level.saturating_sub(units(amount));
+        self.taken = self.taken.saturating_add(units(amount));
+        self.held = self.held.saturating_add(amount);
+        Hold {
+            amount,
+            end: self.taken,
+        }
+    }
+
+    /// Replaces what was held by what was really used.
+    pub(super) fn settle(&mut self, hold: Hold, used: Tokens, now: Timestamp) {
+        self.refill(now);
+        self.held = self.held.saturating_sub(hold.amount);
+        let over = units(hold.amount) - units(self.bounded(used));
+        let returnable = hold.end.saturating_sub(self.lapsed).max(0);
+        self.level = self.level.saturating_add(over.min(returnable));
+        self.settle_down();
+    }
+
+    /// Whether nothing was taken after `hold`, and nothing is held.
+    pub(super) fn was_last(&self, hold: Hold) -> bool {
+        self.held == Tokens::ZERO && self.taken == hold.end
+    }
+
+    /// Believes another limit from now on. The level stays, as far as it fits.
+    pub(super) fn believe(&mut self, limit: u64, now: Timestamp) {
+        self.refill(now);
+        self.limit = limit.clamp(1, MAX_LIMIT);
+        self.settle_down();
+    }
+
+    /// There is no more than `most`, and what `since` brought.
+    pub(super) fn lower(&mut self, most: Tokens, since: Span, now: Timestamp) {
+        self.refill(now);
+        let most = units(most).saturating_add(self.inflow(since));
+        if most < self.level {
+            self.level = most;
+            self.lapsed = self.taken;
+        }
+    }
+
+    /// There is no less than `least`. Only true while nothing is held.
+    pub(super) fn raise(&mut self, least: Tokens, now: Timestamp) {
+        self.refill(now);
+        self.level = self.level.max(units(least).min(self.capacity()));
+        self.settle_down();
+    }
+
+    /// Counts a hold found in storage. It can come back only if the bucket
+    /// was stored with it.
+    pub(super) fn find(&mut self, hold: &mut Hold) {
+        self.held = self.held.saturating_add(hold.amount);
+        hold.end = hold.end.min(self.taken);
+    }
+
+    /// The level never exceeds the capacity, and neither does the level with
+    /// all that can still come back.
+    pub(super) fn assert_sound(&self) {
+        let returnable = self.taken.saturating_sub(self.lapsed);
+        assert!(
+            self.level.saturating_add(returnable) <= self.capacity(),
+            "more than a bucketful: {self:?}"
+        );
+    }
+
+    fn refill(&mut self, now: Timestamp) {
+        self.level = self.level.saturating_add(self.inflow(now.since(self.at)));
+        self.at = self.at.max(now);
+        self.settle_down();
+    }
+
+    /// Lets overflow what does not fit, and lapse what can no longer return.
+    fn settle_down(&mut self) {
+        self.level = self.level.min(self.capacity());
+        let room = self.capacity() - self.level;
+        self.lapsed = self.lapsed.max(self.taken.saturating_sub(room));
+    }
+
+    fn reaches(&self, level: i64) -> Timestamp {
+        let missing = level.saturating_sub(self.level).max(0).unsigned_abs();
+        self.at + Span::from_millis(missing.div_ceil(self.limit))
+    }
+
+    fn capacity(&self) -> i64 {
+        self.inflow(self.depth)
+    }
+
+    fn inflow(&self, span: Span) -> i64 {
+        let units = self.limit.saturating_mul(span.as_millis());
+        i64::try_from(units).unwrap_or(i64::MAX).min(MOST)
+    }
+
+    /// One call can put a bucket into debt for ten minutes, not for ever.
+    fn bounded(&self, amount: Tokens) -> Tokens {
+        Tokens::new(amount.get().min(self.limit * 10))
+    }
+}
+
+impl Hold {
+    /// How much is held.
+    pub(super) const fn amount(&self) -> Tokens {
+        self.amount
+    }
+}
+
+fn units(amount: Tokens) -> i64 {
+    let units = amount.get().saturating_mul(UNIT);
+    i64::try_from(units).unwrap_or(i64::MAX).min(MOST)
+}
+
+const UNIT: u64 = 60_000;
+/// A thousand million a minute is no limit that anyone has.
+const MAX_LIMIT: u64 = 1_000_000_000;
+/// Far from overflowing, even after a thousand years away.
+const MOST: i64 = i64::MAX / 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: Span = Span::from_secs(60);
+
+    #[test]
+    fn it_refills_by_the_limit_each_minute_and_no_further_than_its_depth() {
+        let mut bucket = bucket(50);
+        bucket.take(tokens(50), at(0));
+        assert_eq!(bucket.fits_at(tokens(1)), at(1_200));
+        assert_eq!(bucket.fits_at(tokens(50)), at(60_000));
+        bucket.take(tokens(1), at(600_000));
+        assert_eq!(bucket.fits_at(tokens(50)), at(601_200));
+    }
+
+    #[test]
+    fn a_need_larger_than_the_bucket_waits_for_a_full_one_and_is_paid_back() {
+        let mut bucket = bucket(60);
+        bucket.take(tokens(1), at(0));
+        assert_eq!(bucket.fits_at(tokens(150)), at(1_000));
+        bucket.take(tokens(150), at(1_000));
+        assert_eq!(bucket.fits_at(tokens(1)), at(1_000 + 91_000));
+    }
+
+    #[test]
+    fn what_was_held_too_much_comes_back() {
+        let mut bucket = bucket(1_000);
+        let hold = bucket.take(tokens(900), at(0));
+        bucket.settle(hold, tokens(100), at(0));
+        assert_eq!(bucket.fits_at(tokens(900)), at(0));
+        assert_eq!(bucket.held(), Tokens::ZERO);
+    }
+
+    #[test]
+    fn what_was_held_too_little_is_paid_later() {
+        let mut bucket = bucket(1_000);
+        let hold = bucket.take(tokens(900), at(0));
+        bucket.settle(hold, tokens(1_100), at(0));
+        assert_eq!(bucket.fits_at(tokens(1)), at(60 * 101));
+    }
+
+    #[test]
+    fn a_bucket_that_was_full_meanwhile_gives_nothing_back() {
+        let mut bucket = bucket(1_000);
+        let old = bucket.take(tokens(500), at(0));
+        bucket.take(tokens(1_000), at(30_000));
+        bucket.settle(old, Tokens::ZERO, at(30_000));
+        assert_eq!(bucket.fits_at(tokens(1)), at(30_060));
+        bucket.assert_sound();
+    }
+
+    #[test]
+    fn an_absurd_need_delays_the_others_by_minutes_only() {
+        let mut bucket = bucket(1_000);
+        let hold = bucket.take(tokens(u64::MAX), at(0));
+        assert_eq!(bucket.fits_at(tokens(1_000)), at(600_000));
+        bucket.settle(hold, Tokens::ZERO, at(0));
+        assert_eq!(bucket.fits_at(tokens(1_000)), at(0));
+    }
+
+    #[test]
+    fn absurd_limits_and_moments_do_not_overflow() {
+        let mut bucket = Bucket::full(u64::MAX, Span::from_millis(u64::MAX), at(0));
+        let hold = bucket.take(tokens(u64::MAX), at(u64::MAX));
+        bucket.settle(hold, tokens(u64::MAX), at(0));
+        bucket.assert_sound();
+        assert_eq!(self::bucket(0).fits_at(tokens(u64::MAX)), at(0));
+    }
+
+    #[test]
+    fn the_upstream_is_believed_when_it_says_that_less_is_left() {
+        let mut bucket = bucket(60);
+        bucket.lower(tokens(10), Span::from_secs(5), at(0));
+        assert_eq!(bucket.fits_at(tokens(15)), at(0));
+        assert_eq!(bucket.fits_at(tokens(16)), at(1_000));
+        bucket.lower(tokens(40), Span::ZERO, at(0));
+        assert_eq!(bucket.fits_at(tokens(16)), at(1_000));
+    }
+
+    #[test]
+    fn another_limit_changes_the_refill_and_the_depth_at_once() {
+        let mut bucket = bucket(60);
+        bucket.take(tokens(60), at(0));
+        bucket.believe(600, at(0));
+        assert_eq!(bucket.fits_at(tokens(100)), at(10_000));
+        bucket.believe(6, at(60_000));
+        assert_eq!(bucket.fits_at(tokens(6)), at(60_000));
+        bucket.take(tokens(6), at(60_000));
+        assert_eq!(bucket.fits_at(tokens(1)), at(70_000));
+    }
+
+    fn bucket(limit: u64) -> Bucket {
+        Bucket::full(limit, MINUTE, at(0))
+    }
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    fn tokens(amount: u64) -> Tokens {
+        Tokens::new(amount)
+    }
+}

@@ -1,0 +1,335 @@
+//! What a model class may use: requests, input tokens, output tokens.
+use super::{
+    Config,
+    bucket::{Bucket, Hold},
+};
+use crate::domain::{Limits, RateLimits, Span, Timestamp, Tokens, Usage};
+use serde::{Deserialize, Serialize};
+
+/// Three buckets, a mirror of the upstream's. A call takes from all of them
+/// before it is released, and is settled once.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(super) struct Budget {
+    requests: Bucket,
+    input: Bucket,
+    output: Bucket,
+}
+
+/// What one call holds.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(super) struct Reservation {
+    requests: Hold,
+    input: Hold,
+    output: Hold,
+}
+
+/// What a call has used in the end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Charge {
+    /// The upstream never took it on.
+    Nothing,
+    /// It was answered before it ran.
+    Request,
+    /// It may have run: all that was reserved.
+    AllReserved,
+    /// It ran, and said what it used.
+    Real(Usage),
+}
+
+/// Under which circumstances the upstream told its limits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sighting {
+    /// How long ago, at most.
+    pub(super) age: Span,
+    /// What the call has used of the output since then, if no other call can
+    /// have changed the levels; `None` if one can.
+    pub(super) alone: Option<Tokens>,
+}
+
+impl Budget {
+    pub(super) fn full(config: &Config, now: Timestamp) -> Self {
+        let Limits {
+            requests,
+            input,
+            output,
+        } = config.limits;
+        let bucket = |limit| Bucket::full(limit, config.depth(), now);
+        Self {
+            requests: bucket(requests),
+            input: bucket(input),
+            output: bucket(output),
+        }
+    }
+
+    /// For when nobody knows what was used before `now`.
+    pub(super) fn empty(config: &Config, now: Timestamp) -> Self {
+        let mut budget = Self::full(config, now);
+        for bucket in budget.buckets_mut() {
+            bucket.lower(Tokens::ZERO, Span::ZERO, now);
+        }
+        budget
+    }
+
+    /// Takes up today's settings after a restart. A limit that the upstream
+    /// corrected stays.
+    pub(super) fn reconfigure(&mut self, former: Limits, config: &Config) {
+        let limit = |bucket: &Bucket, former, today| {
+            let learned = bucket.limit() != former;
+            if learned { bucket.limit() } else { today }
+        };
+        let (depth, today) = (config.depth(), config.limits);
+        let [requests, input, output] = self.buckets_mut();
+        requests.reset(limit(requests, former.requests, today.requests), depth);
+        input.reset(limit(input, former.input, today.input), depth);
+        output.reset(limit(output, former.output, today.output), depth);
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        Limits {
+            requests: self.requests.limit(),
+            input: self.input.limit(),
+            output: self.output.limit(),
+        }
+    }
+
+    /// The first moment at which a call of this size may be released.
+    pub(super) fn fits_at(&self, need: Usage) -> Timestamp {
+        let requests = self.requests.fits_at(ONE);
+        let input = self.input.fits_at(need.input);
+        requests.max(input).max(self.output.fits_at(need.output))
+    }
+
+    /// The moment by which `requests` calls, with this in all, will have been
+    /// earned.
+    pub(super) fn earned_at(&self, requests: Tokens, need: Usage) -> Timestamp {
+        let requests = self.requests.earned_at(requests);
+        let input = self.input.earned_at(need.input);
+        requests.max(input).max(self.output.earned_at(need.output))
+    }
+
+    pub(super) fn full_at(&self) -> Timestamp {
+        let [requests, input, output] = self.buckets().map(Bucket::full_at);
+        requests.max(input).max(output)
+    }
+
+    pub(super) fn reserve(&mut self, need: Usage, now: Timestamp) -> Reservation {
+        Reservation {
+            requests: self.requests.take(ONE, now),
+            input: self.input.take(need.input, now),
+            output: self.output.take(need.output, now),
+        }
+    }
+
+    /// Replaces a reservation by what was used. Says whether it was the last
+    /// one, so that from now on only time changes the levels.
+    pub(super) fn settle(&mut self, held: Reservation, charge: Charge, now: Timestamp) -> bool {
+        let (requests, used) = match charge {
+            Charge::Nothing => (Tokens::ZERO, Usage::default()),
+            Charge::Request => (ONE, Usage::default()),
+            Charge::AllReserved => (held.requests.amount(), held.usage()),
+            Charge::Real(usage) => (ONE, usage),
+        };
+        self.requests.settle(held.requests, requests, now);
+        self.input.settle(held.input, used.input, now);
+        self.output.settle(held.output, used.output, now);
+        self.requests.was_last(held.requests)
+    }
+
+    /// Follows the upstream's word: limits at once, levels downwards, and
+    /// upwards where the sighting allows it. A limit of 0 is not believed.
+    pub(super) fn observe(&mut self, seen: &RateLimits, sighting: Sighting, now: Timestamp) {
+        let levels = [seen.requests, seen.input, seen.output];
+        let used = sighting.alone.unwrap_or_default();
+        let margins = [Tokens::ZERO, ROUNDING, ROUNDING.saturating_add(used)];
+        for ((bucket, level), margin) in self.buckets_mut().into_iter().zip(levels).zip(margins) {
+            let Some(level) = level.filter(|level| level.limit > 0) else {
+                continue;
+            };
+            let left = Tokens::new(level.remaining);
+            bucket.believe(level.limit, now);
+            bucket.lower(left, sighting.age, now);
+            if sighting.alone.is_some() {
+                bucket.raise(left.saturating_sub(margin), now);
+            }
+        }
+    }
+
+    /// After a refusal: what the upstream says is left, is left; if it says
+    /// nothing, nothing is.
+    pub(super) fn refused(&mut self, seen: &RateLimits, now: Timestamp) {
+        if *seen == RateLimits::default() {
+            for bucket in self.buckets_mut() {
+                bucket.lower(Tokens::ZERO, Span::ZERO, now);
+            }
+        }
+        let sighting = Sighting {
+            age: Span::ZERO,
+            alone: None,
+        };
+        self.observe(seen, sighting, now);
+    }
+
+    /// Counts a reservation found in storage.
+    pub(super) fn find(&mut self, held: &mut Reservation) {
+        self.requests.find(&mut held.requests);
+        self.input.find(&mut held.input);
+        self.output.find(&mut held.output);
+    }
+
+    /// What the calls under way hold: their number, their tokens.
+    pub(super) fn held(&self) -> (Tokens, Usage) {
+        let usage = Usage {
+            input: self.input.held(),
+            output: self.output.held(),
+        };
+        (self.requests.held(), usage)
+    }
+
+    pub(super) fn assert_sound(&self) {
+        for bucket in self.buckets() {
+            bucket.assert_sound();
+        }
+    }
+
+    fn buckets(&self) -> [&Bucket; 3] {
+        [&self.requests, &self.input, &self.output]
+    }
+
+    fn buckets_mut(&mut self) -> [&mut Bucket; 3] {
+        [&mut self.requests, &mut self.input, &mut self.output]
+    }
+}
+
+impl Reservation {
+    /// The tokens of the reservation.
+    pub(super) fn usage(self) -> Usage {
+        Usage {
+            input: self.input.amount(),
+            output: self.output.amount(),
+        }
+    }
+}
+
+const ONE: Tokens = Tokens::new(1);
+/// The upstream rounds what is left to thousands: half of it may be missing.
+const ROUNDING: Tokens = Tokens::new(500);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::BucketLevel;
+
+    #[test]
+    fn a_call_waits_for_the_scarcest_of_the_three() {
+        let mut budget = budget();
+        budget.reserve(usage(400, 4_000), at(0));
+        assert_eq!(budget.fits_at(usage(60_000, 0)), at(400));
+        assert_eq!(budget.fits_at(usage(60_000, 6_000)), at(40_000));
+    }
+
+    #[test]
+    fn what_an_attempt_is_charged() {
+        let full = [60, 60_000, 6_000];
+        for (charge, used) in [
+            (Charge::Nothing, [0, 0, 0]),
+            (Charge::Request, [1, 0, 0]),
+            (Charge::AllReserved, [1, 30_000, 3_000]),
+            (Charge::Real(usage(20_000, 9_000)), [1, 20_000, 9_000]),
+        ] {
+            let mut budget = budget();
+            let held = budget.reserve(usage(30_000, 3_000), at(0));
+            assert!(budget.settle(held, charge, at(0)));
+            assert_eq!(budget.held(), (Tokens::ZERO, Usage::default()));
+            let filled = budget.buckets().map(Bucket::full_at);
+            let missing = std::array::from_fn(|i| at(used[i] * 60_000 / full[i]));
+            assert_eq!(filled, missing, "{charge:?}");
+        }
+    }
+
+    #[test]
+    fn the_limits_heal_both_ways() {
+        let mut budget = budget();
+        budget.observe(&seen(120, 12, 12_000), sighting(None), at(0));
+        assert_eq!(budget.limits().requests, 120);
+        assert_eq!(budget.limits().output, 12_000);
+        budget.observe(&seen(6, 6, 600), sighting(None), at(0));
+        assert_eq!(budget.limits().requests, 6);
+    }
+
+    #[test]
+    fn a_limit_of_nothing_is_not_believed() {
+        let mut budget = budget();
+        budget.observe(&seen(0, 0, 0), sighting(None), at(0));
+        assert_eq!(budget.limits(), self::budget().limits());
+    }
+
+    #[test]
+    fn the_level_rises_only_when_nobody_else_can_have_changed_it() {
+        let mut budget = budget();
+        let held = budget.reserve(usage(60_000, 6_000), at(0));
+        budget.settle(held, Charge::AllReserved, at(0));
+        let told = seen(60, 60, 6_000);
+        budget.observe(&told, sighting(None), at(0));
+        assert_eq!(budget.fits_at(usage(0, 1_500)), at(15_000));
+        budget.observe(&told, sighting(Some(4_000)), at(0));
+        assert_eq!(budget.fits_at(usage(0, 1_500)), at(0));
+        assert_eq!(budget.fits_at(usage(0, 1_501)), at(10));
+    }
+
+    #[test]
+    fn a_refusal_without_a_word_empties_the_mirror() {
+        let mut budget = budget();
+        budget.refused(&RateLimits::default(), at(0));
+        assert_eq!(budget.fits_at(usage(1, 1)), at(1_000));
+    }
+
+    fn budget() -> Budget {
+        let limits = Limits {
+            requests: 60,
+            input: 60_000,
+            output: 6_000,
+        };
+        let slack = Span::ZERO;
+        Budget::full(
+            &Config {
+                limits,
+                slack,
+                ..Config::default()
+            },
+            at(0),
+        )
+    }
+
+    fn seen(requests: u64, left: u64, output: u64) -> RateLimits {
+        let level = |limit, remaining| {
+            Some(BucketLevel {
+                limit,
+                remaining,
+                reset: None,
+            })
+        };
+        RateLimits {
+            requests: level(requests, left),
+            input: None,
+            output: level(output, output),
+        }
+    }
+
+    fn sighting(alone: Option<u64>) -> Sighting {
+        Sighting {
+            age: Span::ZERO,
+            alone: alone.map(Tokens::new),
+        }
+    }
+
+    fn usage(input: u64, output: u64) -> Usage {
+        Usage {
+            input: Tokens::new(input),
+            output: Tokens::new(output),
+        }
+    }
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+}

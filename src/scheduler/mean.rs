@@ -1,0 +1,53 @@
+//! How much output to expect.
+use crate::domain::Tokens;
+use serde::{Deserialize, Serialize};
+
+/// A running mean of the last calls, each new one counting a sixteenth. Kept
+/// in sixteenths of a token, so that it is exact.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(transparent)]
+pub(super) struct Mean(Option<u64>);
+
+impl Mean {
+    pub(super) fn learn(&mut self, amount: Tokens) {
+        let amount = amount.get().min(MOST);
+        self.0 = Some(match self.0 {
+            None => amount * PARTS,
+            Some(mean) => mean.min(MOST * PARTS) * (PARTS - 1) / PARTS + amount,
+        });
+    }
+
+    /// The mean, rounded up; `None` if nothing was learned.
+    pub(super) fn get(self) -> Option<Tokens> {
+        self.0.map(|mean| Tokens::new(mean.div_ceil(PARTS)))
+    }
+}
+
+const PARTS: u64 = 16;
+/// No model writes more. A wild figure must not spoil the mean for long.
+const MOST: u64 = 1_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_begins_with_the_first_call_and_follows_the_later_ones() {
+        let mut mean = Mean::default();
+        assert_eq!(mean.get(), None);
+        mean.learn(Tokens::new(1_600));
+        assert_eq!(mean.get(), Some(Tokens::new(1_600)));
+        mean.learn(Tokens::ZERO);
+        assert_eq!(mean.get(), Some(Tokens::new(1_500)));
+        (0..200).for_each(|_| mean.learn(Tokens::new(70)));
+        assert_eq!(mean.get(), Some(Tokens::new(70)));
+    }
+
+    #[test]
+    fn a_wild_figure_counts_no_more_than_a_large_one() {
+        let mut mean = Mean::default();
+        mean.learn(Tokens::new(u64::MAX));
+        mean.learn(Tokens::new(u64::MAX));
+        assert_eq!(mean.get(), Some(Tokens::new(MOST)));
+    }
+}
