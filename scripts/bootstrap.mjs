@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import { fileURLToPath } from 'node:url';
+import { delimiter } from 'node:path';
 import { ROOT, run, step } from './progress.mjs';
 
 const STAMP = `${ROOT}/node_modules/.installed-from`;
@@ -24,12 +24,18 @@ async function installPackages() {
 }
 
 function handOver(file, args) {
-  if (!existsSync(fileURLToPath(new URL(`file://${file}`)))) {
+  if (!existsSync(file)) {
     console.error(`There is no such script: ${file}`);
     process.exit(1);
   }
-  // Ctrl-C reaches the child by itself; the parent only has to outlive it.
-  const child = spawn(NODE, ['--disable-warning=ExperimentalWarning', file, ...args], { cwd: ROOT, stdio: 'inherit' });
+  // wrangler, wasm-opt and others start "node" from the PATH.
+  const PATH = `${ROOT}/node_modules/.bin${delimiter}${process.env.PATH}`;
+  const child = spawn(NODE, ['--disable-warning=ExperimentalWarning', file, ...args], {
+    cwd: ROOT,
+    env: { ...process.env, PATH },
+    stdio: 'inherit',
+  });
+  // Outlives the child, so that the prompt comes back after the last word.
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
 }

@@ -28,8 +28,6 @@ export const workerBuildEnv = () => ({
   WASM_BINDGEN_BIN: `${TOOLS}/bin/wasm-bindgen`,
   WASM_OPT_BIN: `${NPM_BIN}/wasm-opt`,
   ESBUILD_BIN: `${NPM_BIN}/esbuild`,
-  // wasm-opt is a script for the project's Node.
-  PATH: `${NPM_BIN}:${process.env.PATH}`,
 });
 
 export async function ensureToolchain() {

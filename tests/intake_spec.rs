@@ -40,7 +40,7 @@ fn c16_a_nul_cuts_nothing_off() {
 #[test]
 fn c17_a_hundred_levels_are_taken() {
     let kept = fields(include_bytes!("fixtures/intake/c17-depth-100.json"));
-    assert_eq!(kept[1].1, nested("[", 100, "]"));
+    assert_eq!(kept[1].1, format!("{}0{}", "[".repeat(100), "]".repeat(100)));
 }
 
 #[test]

@@ -40,7 +40,7 @@ enum Step {
     },
     /// To the next deadline, once just before it.
     Sleep,
-    StepBack {
+    Rewind {
         millis: u64,
     },
     Restart,
@@ -122,7 +122,7 @@ impl Trial {
             }
             Step::Pass { millis } => self.world.now = self.world.now + Span::from_millis(millis),
             Step::Sleep => return self.sleep(),
-            Step::StepBack { millis } => {
+            Step::Rewind { millis } => {
                 let now = self.world.now.as_millis().saturating_sub(millis);
                 self.world.now = Timestamp::from_millis(now);
             }
@@ -284,7 +284,7 @@ fn step(limits: BoxedStrategy<Option<RateLimits>>) -> impl Strategy<Value = Step
         1 => (0..60_u64).prop_map(|number| Step::Cancel { number }),
         2 => prop_oneof![0..3_000_u64, 0..90_000_u64, 0..90_000_000_u64].prop_map(|millis| Step::Pass { millis }),
         3 => Just(Step::Sleep),
-        1 => prop_oneof![0..10_000_u64, 0..9_000_000_u64].prop_map(|millis| Step::StepBack { millis }),
+        1 => prop_oneof![0..10_000_u64, 0..9_000_000_u64].prop_map(|millis| Step::Rewind { millis }),
         1 => Just(Step::Restart),
     ]
 }

@@ -29,6 +29,14 @@ pub(super) fn quoted(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
+/// A JSON text in visible ASCII, fit for a header.
+#[must_use]
+pub fn ascii_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    push_ascii(json, &mut out);
+    out
+}
+
 /// Appends a JSON text in visible ASCII: what is not ASCII is escaped, the
 /// white space between tokens is left out. The value stays the same.
 pub(super) fn push_ascii(json: &str, out: &mut String) {

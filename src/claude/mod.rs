@@ -40,7 +40,7 @@ pub use estimate::{estimate_counts, estimate_pdf, estimate_text};
 pub use estimate_request::estimate_request;
 pub use failure::CallFailure;
 pub use json_guard::{JsonFault, MAX_JSON_DEPTH, guard_json};
-pub use json_text::escape_json;
+pub use json_text::{ascii_json, escape_json};
 pub use model::max_pages;
 pub use outline::Outline;
 pub use pdf::{PdfFacts, PdfInspector, PdfRefusal};

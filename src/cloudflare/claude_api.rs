@@ -1,4 +1,5 @@
 //! The Messages API behind the `Claude` port.
+use super::fault;
 use super::pdf_stream::encoded;
 use super::shell::Shell;
 use crate::claude::{CallFailure, key_header};
@@ -32,6 +33,7 @@ impl Claude for Shell {
     type Body = Body;
 
     async fn call(&self, call: Call) -> Result<Reply<Body>, CallFailure> {
+        fault::in_call(self, &call.body);
         let signal = ends_after(call.timeout);
         let request = self.request(call).await?;
         let sent = Fetch::Request(request).send_with_signal(&signal).await;
@@ -123,12 +125,12 @@ impl Stream for Body {
 }
 
 fn failure(error: &Error) -> CallFailure {
-    match error {
-        Error::UnknownJsError { name: Some(name), .. } if name == "TimeoutError" => {
-            CallFailure::Timeout
-        }
-        error => CallFailure::Connection(error.to_string()),
+    if let Error::UnknownJsError { name: Some(name), .. } = error
+        && name == "TimeoutError"
+    {
+        return CallFailure::Timeout;
     }
+    CallFailure::Connection(error.to_string())
 }
 
 fn no_body() -> CallFailure {

@@ -1,4 +1,5 @@
 //! Where the scheduler object's turns are taken and carried out.
+use super::fault;
 use super::scheduler_rows::SchedulerRows;
 use super::shell::Shell;
 use crate::domain::{Span, Timestamp};
@@ -23,6 +24,7 @@ pub(super) struct Desk {
     sending: Cell<bool>,
     /// When the alarm will ring, as far as this instance knows.
     armed: Cell<Option<Timestamp>>,
+    panic_at_alarm: Cell<bool>,
 }
 
 impl Desk {
@@ -36,6 +38,7 @@ impl Desk {
             outbox: RefCell::default(),
             sending: Cell::new(false),
             armed: Cell::new(None),
+            panic_at_alarm: Cell::new(false),
         })
     }
 
@@ -80,9 +83,27 @@ impl Desk {
     /// below can be the last thing that happens.
     pub(super) async fn wake(self: &Rc<Self>) -> Result<Response> {
         self.arm_at(self.shell.now() + HEARTBEAT).await?;
+        if self.panic_at_alarm.take() {
+            fault::now("alarm");
+        }
         if self.turn(|_, _| ()).await?.is_none() {
             self.armed.set(None);
             self.state.storage().delete_alarm().await?;
+        }
+        Response::ok("")
+    }
+
+    pub(super) fn shell(&self) -> &Shell {
+        &self.shell
+    }
+
+    /// Panics where asked: in a turn, or at the next alarm, which is armed.
+    pub(super) async fn panic_at(self: &Rc<Self>, place: &str) -> Result<Response> {
+        if place == "alarm" {
+            self.panic_at_alarm.set(true);
+            self.arm_at(self.shell.now()).await?;
+        } else {
+            self.turn(|_, _| fault::now("turn")).await?;
         }
         Response::ok("")
     }
@@ -91,7 +112,7 @@ impl Desk {
         let chances: Vec<_> = settlements.iter().map(|_| self.shell.chance()).collect();
         self.turn(|scheduler, now| {
             for (settlement, chance) in settlements.into_iter().zip(chances) {
-                scheduler.settle(&settlement, now, chance);
+                scheduler.settle(settlement, now, chance);
             }
         })
         .await

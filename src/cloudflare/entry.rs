@@ -1,4 +1,5 @@
 //! Where Cloudflare calls: requests, the clock, and (in `queues`) messages.
+use super::fault;
 use super::http::answer;
 use super::reply;
 use super::shell::Shell;
@@ -15,6 +16,9 @@ async fn fetch(request: Request, env: Env, context: Context) -> Result<Response>
             return reply::problem(&Problem::internal());
         }
     };
+    if fault::wanted(&shell, request.headers()).is_some() {
+        fault::now("fetch");
+    }
     let request_id = format!("{:016x}", shell.chance().0);
     let response = match answer(&shell, request).await {
         Ok(response) => response,

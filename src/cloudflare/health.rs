@@ -11,7 +11,7 @@ use worker::{Response, Result};
 struct Health {
     status: &'static str,
     /// The Wasm memory of this isolate: it only ever grows, so it is its peak.
-    wasm_memory_bytes: f64,
+    wasm_memory_bytes: u32,
     scheduler: Box<RawValue>,
 }
 
@@ -27,8 +27,8 @@ pub(super) async fn answer(shell: &Shell) -> Result<Response> {
     reply::json(code, &Health { status, wasm_memory_bytes, scheduler })
 }
 
-fn wasm_memory() -> f64 {
+fn wasm_memory() -> u32 {
     let memory = wasm_bindgen::memory().unchecked_into::<js_sys::WebAssembly::Memory>();
     let buffer = memory.buffer().unchecked_into::<js_sys::ArrayBuffer>();
-    f64::from(buffer.byte_length())
+    buffer.byte_length()
 }

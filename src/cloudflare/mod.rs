@@ -5,6 +5,7 @@ mod claude_api;
 mod d1;
 mod desk;
 mod entry;
+mod fault;
 mod health;
 mod http;
 mod pdf_stream;

@@ -9,6 +9,7 @@ use crate::pipeline::dead_letter::bury;
 use crate::pipeline::messages::Handover;
 use crate::pipeline::ports::{PortResult, Queues};
 use js_sys::{Object, Reflect};
+use std::panic::AssertUnwindSafe;
 use wasm_bindgen::{JsCast, JsValue, prelude::wasm_bindgen};
 use worker::{BatchMessageBuilder, Context, Env, QueueContentType, RawMessageBuilder};
 
@@ -48,8 +49,22 @@ extern "C" {
 }
 
 /// Called by Cloudflare with a batch of messages of one queue.
+///
+/// # Errors
+///
+/// The Worker is misconfigured: the batch comes again.
 #[wasm_bindgen]
+#[allow(unreachable_pub)] // an export
 pub async fn queue(
+    batch: worker::worker_sys::MessageBatch,
+    env: Env,
+    context: worker::worker_sys::Context,
+) -> Result<JsValue, JsValue> {
+    // Nothing of a batch outlives a panic in it.
+    AssertUnwindSafe(take(batch, env, context)).await
+}
+
+async fn take(
     batch: worker::worker_sys::MessageBatch,
     env: Env,
     context: worker::worker_sys::Context,
@@ -68,15 +83,13 @@ async fn consume_all(shell: &Shell, messages: &[Message]) {
     let mut readable = Vec::with_capacity(messages.len());
     let mut batch = Vec::with_capacity(messages.len());
     for message in messages {
-        match text(message).and_then(|body| serde_json::from_str::<Handover>(&body).ok()) {
-            Some(handover) => {
-                readable.push(message);
-                batch.push(handover);
-            }
-            None => {
-                worker::console_error!("a message that is no hand-over was dropped");
-                apply(message, Receipt::Ack);
-            }
+        let body = text(message).unwrap_or_default();
+        if let Ok(handover) = serde_json::from_str::<Handover>(&body) {
+            readable.push(message);
+            batch.push(handover);
+        } else {
+            worker::console_error!("a message that is no hand-over was dropped");
+            apply(message, Receipt::Ack);
         }
     }
     let receipt = |place: usize, receipt| {
@@ -96,7 +109,9 @@ async fn bury_all(shell: &Shell, messages: &[Message]) {
             Receipt::Retry(crate::domain::Span::from_secs(10))
         }
     };
-    messages.iter().for_each(|message| apply(message, receipt));
+    for message in messages {
+        apply(message, receipt);
+    }
 }
 
 fn text(message: &Message) -> Option<String> {

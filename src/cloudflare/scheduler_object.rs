@@ -1,4 +1,4 @@
-//! The scheduler object: one for all tenants, one thread, one SQLite.
+//! The scheduler object: one for all tenants, one thread, one database.
 //!
 //! Requests to the object are served one at a time between awaits. A turn
 //! (apply the input, decide, write down) has no await in it, so no other
@@ -6,6 +6,7 @@
 //! decided is carried out afterwards; if the object dies before that, leases
 //! end by themselves and are reconciled.
 use super::desk::Desk;
+use super::fault;
 use super::shell::Shell;
 use crate::scheduler::{Settlement, Submission};
 use serde::de::DeserializeOwned;
@@ -36,6 +37,9 @@ impl DurableObject for SchedulerObject {
 
     async fn fetch(&self, mut request: Request) -> Result<Response> {
         let desk = self.desk()?;
+        if let Some(place) = fault::wanted(desk.shell(), request.headers()) {
+            return desk.panic_at(&place).await;
+        }
         match (request.method(), request.path().as_str()) {
             (Method::Post, "/submit") => match body::<Vec<Submission>>(&mut request).await {
                 Ok(jobs) => desk.submit(jobs).await,

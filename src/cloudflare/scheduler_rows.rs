@@ -1,4 +1,4 @@
-//! The scheduler object's SQLite: one row a job, and a few notes.
+//! The scheduler object's database: one row a job, and a few notes.
 use crate::pipeline::turn::Turn;
 use crate::scheduler::{Change, Row};
 use serde::Deserialize;
@@ -27,7 +27,7 @@ impl SchedulerRows {
         for change in &turn.changes {
             match change {
                 Change::Put(row) => {
-                    put.push((row.job(), row));
+                    put.push((row.id(), row));
                 }
                 Change::Delete(job) => delete.push(job),
             }

@@ -35,15 +35,10 @@ where
 {
     let key = key_of(&header).ok_or_else(Problem::unauthorized)?;
     let hash = KeyHash::of(&key);
-    let tenant = match keys.get(hash, ports.now()) {
-        Some(tenant) => tenant,
-        None => {
-            let statement = store::tenant_of_key(hash);
-            let rows = patiently(ports, async || ports.batch(vec![statement.clone()]).await).await?;
-            let tenant = store::first::<Tenant>(&rows)?.pop();
-            let tenant = tenant.filter(|tenant| hash.matches(&tenant.key_hash));
-            keys.put(hash, tenant.ok_or_else(Problem::unauthorized)?, ports.now())
-        }
+    let tenant = if let Some(tenant) = keys.get(hash, ports.now()) {
+        tenant
+    } else {
+        keys.put(hash, look_up(ports, hash).await?, ports.now())
     };
     Ok(Caller {
         tenant,
@@ -51,6 +46,15 @@ where
         version: label(&header, "anthropic-version", 10, is_date)?,
         beta: label(&header, "anthropic-beta", 2_000, |_| true)?,
     })
+}
+
+async fn look_up<P>(ports: &P, hash: KeyHash) -> Result<Tenant, Problem>
+where
+    P: Database + Ambient,
+{
+    let ask = async || ports.batch(vec![store::tenant_of_key(hash)]).await;
+    let found = store::first::<Tenant>(&patiently(ports, ask).await?)?.pop();
+    found.filter(|tenant| hash.matches(&tenant.key_hash)).ok_or_else(Problem::unauthorized)
 }
 
 /// Both header forms are in use: older SDKs send `x-api-key`, newer ones a

@@ -21,7 +21,7 @@ pub struct Wishes {
     pub prompt: Option<String>,
     /// The system prompt, if any.
     pub system: Option<String>,
-    /// The caller's own notes: a JSON object, as it was.
+    /// The caller's own notes: any JSON, as it was.
     pub metadata: Option<String>,
 }
 
@@ -62,7 +62,7 @@ impl Wishes {
                 self.deadline = Some(Span::from_secs(number(name, &value, 1, YEAR)?));
             }
             "priority" => self.lowered = lowered(text(name, &value)?)?,
-            "metadata" => self.metadata = Some(metadata(&value, json)?),
+            "metadata" => self.metadata = Some(metadata(json)?),
             unknown => return Err(unknown_field(unknown)),
         }
         Ok(())
@@ -154,10 +154,7 @@ fn lowered(word: &str) -> Result<bool, Problem> {
     }
 }
 
-fn metadata(value: &Value, json: &str) -> Result<String, Problem> {
-    if !value.is_object() {
-        return Err(Problem::field("metadata", "`metadata` must be a JSON object"));
-    }
+fn metadata(json: &str) -> Result<String, Problem> {
     if json.len() > METADATA_BYTES {
         let detail = format!("`metadata` has {} bytes; at most {METADATA_BYTES}", json.len());
         return Err(Problem::field("metadata", detail));
@@ -222,7 +219,8 @@ mod tests {
             refusal("origin", r#""me""#),
             "`origin` must be one of user_action, scheduled, batch_job"
         );
-        assert_eq!(refusal("metadata", "[]"), "`metadata` must be a JSON object");
+        let long = format!("{:?}", "x".repeat(4_095));
+        assert_eq!(refusal("metadata", &long), "`metadata` has 4097 bytes; at most 4096");
         assert!(refusal("colour", "1").starts_with("unknown field `colour`; allowed are request,"));
     }
 

@@ -6,7 +6,7 @@
 //! written before.
 use super::input::{message_key, result_key};
 use super::ports::{ObjectMeta, Objects, PortError, PortResult, Written};
-use crate::claude::Answer;
+use crate::claude::{Answer, ascii_json};
 use crate::domain::{JobId, Usage};
 use serde::{Deserialize, Serialize};
 
@@ -72,17 +72,5 @@ fn gone(detail: &str) -> PortError {
 
 /// Metadata travels as a header: ASCII only.
 fn to_ascii(stored: &Stored) -> String {
-    let json = serde_json::to_string(stored).unwrap_or_default();
-    let mut ascii = String::with_capacity(json.len());
-    for character in json.chars() {
-        if character.is_ascii() {
-            ascii.push(character);
-        } else {
-            let mut units = [0; 2];
-            for unit in character.encode_utf16(&mut units) {
-                ascii.push_str(&format!("\\u{unit:04x}"));
-            }
-        }
-    }
-    ascii
+    ascii_json(&serde_json::to_string(stored).unwrap_or_default())
 }

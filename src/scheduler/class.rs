@@ -1,8 +1,9 @@
 //! One model class: its budget, its gate, and what it is waiting for.
 use super::{
     Config, Wake,
-    budget::{Budget, Charge, Reservation, Sighting},
+    budget::{Budget, Charge, Reservation},
     gate::Gate,
+    headers::Sighting,
     job::{Job, Lease},
     mean::Mean,
 };

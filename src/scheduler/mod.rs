@@ -19,7 +19,8 @@
 //! | `wire`, `config` | what goes in and comes out; what can be set |
 //! | `job`, `lanes` | one job; the order of those that wait |
 //! | `class`, `classes` | one model class; which of them may go |
-//! | `budget`, `bucket`, `mean` | what a class may use |
+//! | `budget`, `bucket`, `mean`, `headers` | what a class may use |
+//! | `clock` | time, which never runs backwards |
 //! | `gate`, `pause` | when a class, or everything, waits for the upstream |
 //! | `release`, `settle` | how a job goes, and how it comes back |
 //! | `snapshot`, `explain`, `check` | restart; why a job waits; what is conserved |
@@ -34,6 +35,7 @@ mod clock;
 mod config;
 mod explain;
 mod gate;
+mod headers;
 mod job;
 mod lanes;
 mod mean;

@@ -66,8 +66,8 @@ impl Scheduler {
 
     fn release_from(&mut self, class: &ModelClass) {
         let now = self.clock.now();
-        let head = self.lanes.head(class);
-        if let Some(job) = head.and_then(|id| self.jobs.get_mut(&id)) {
+        let next = self.lanes.head(class);
+        if let Some(job) = next.and_then(|id| self.jobs.get_mut(&id)) {
             self.lanes.remove(job);
             let submission = &mut job.submission;
             submission.lease = submission.lease.saturating_add(1);

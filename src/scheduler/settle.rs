@@ -50,7 +50,7 @@ impl Scheduler {
         let class = self.classes.get(&ended.class, &self.config, now);
         class.settle(&ended.lease, &outcome, limits, now);
         self.weigh(&ended, &outcome, now);
-        let mut judgment = self.judge(&ended, outcome, now, chance);
+        let mut judgment = self.judge(&ended, &outcome, now, chance);
         if ended.lease.canceled {
             judgment = Judgment::ENDED;
         }
@@ -118,7 +118,7 @@ impl Scheduler {
     fn judge(
         &mut self,
         ended: &Ended,
-        outcome: Outcome,
+        outcome: &Outcome,
         now: Timestamp,
         chance: Entropy,
     ) -> Judgment {
@@ -126,13 +126,13 @@ impl Scheduler {
             Outcome::Completed { .. } | Outcome::Permanent { .. } | Outcome::AlreadyEnded => {
                 Judgment::ENDED
             }
-            Outcome::Transient { retry_after, .. } => self.failed(ended.job, retry_after, chance),
+            Outcome::Transient { retry_after, .. } => self.failed(ended.job, *retry_after, chance),
             Outcome::Lost => self.failed(ended.job, None, chance),
             Outcome::Throttled { retry_after, .. } => {
-                self.throttled(ended, retry_after, now, chance)
+                self.throttled(ended, *retry_after, now, chance)
             }
             Outcome::Account { fault, .. } => {
-                let after = self.account.fault(ended.job, fault, now);
+                let after = self.account.fault(ended.job, *fault, now);
                 match fault {
                     AccountFault::Credentials => Judgment::ENDED,
                     AccountFault::SpendLimit => Judgment::back_in_place(after),

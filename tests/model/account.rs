@@ -1,5 +1,5 @@
 //! How attempts end, in the model.
-use super::{Lease, Model, Place};
+use super::{Class, Lease, Model, Place};
 use claude_pipeline::{domain::*, scheduler::*};
 
 pub(crate) struct Pause {
@@ -61,27 +61,7 @@ impl Model {
                 Some(mean) => mean * 15 / 16 + output,
             });
         }
-        let refused = matches!(settlement.outcome, Outcome::Throttled { .. });
-        let told = settlement.limits.unwrap_or_default();
-        let told = [told.requests, told.input, told.output];
-        if refused && told == [None; 3] {
-            class
-                .buckets
-                .iter_mut()
-                .for_each(|bucket| bucket.lower(0, 0));
-        }
-        let completed = matches!(settlement.outcome, Outcome::Completed { .. });
-        let margins = [0, 500, 500 + used[2]];
-        for ((bucket, told), margin) in class.buckets.iter_mut().zip(told).zip(margins) {
-            let Some(told) = told.filter(|told| told.limit > 0) else {
-                continue;
-            };
-            bucket.believe(told.limit);
-            bucket.lower(told.remaining, if refused { 0 } else { age });
-            if completed && alone {
-                bucket.raise(told.remaining.saturating_sub(margin));
-            }
-        }
+        believe(class, settlement, age, alone.then_some(used[2]));
     }
 
     fn evidence(&mut self, at: usize, outcome: &Outcome) {
@@ -203,5 +183,31 @@ impl Model {
             wait,
             probe: None,
         });
+    }
+}
+
+/// What the upstream said of its limits.
+fn believe(class: &mut Class, settlement: &Settlement, age: u64, alone: Option<u64>) {
+    let refused = matches!(settlement.outcome, Outcome::Throttled { .. });
+    let told = settlement.limits.unwrap_or_default();
+    let told = [told.requests, told.input, told.output];
+    if refused && told == [None; 3] {
+        class
+            .buckets
+            .iter_mut()
+            .for_each(|bucket| bucket.lower(0, 0));
+    }
+    let completed = matches!(settlement.outcome, Outcome::Completed { .. });
+    let used = alone.unwrap_or(0);
+    let margins = [0, 500, 500 + used];
+    for ((bucket, told), margin) in class.buckets.iter_mut().zip(told).zip(margins) {
+        let Some(told) = told.filter(|told| told.limit > 0) else {
+            continue;
+        };
+        bucket.believe(told.limit);
+        bucket.lower(told.remaining, if refused { 0 } else { age });
+        if completed && alone.is_some() {
+            bucket.raise(told.remaining.saturating_sub(margin));
+        }
     }
 }

@@ -91,6 +91,7 @@ impl Grammar {
             State::Between(Expected::Nothing) => return Ok(()),
             State::Between(expected) => self.in_words(expected),
             State::Text(..) => "expected the rest of a string",
+            State::Number(number) if number.may_end() => self.in_words(Expected::CommaOrEnd),
             State::Number(_) => "expected the rest of a number",
             State::Literal(_) => LITERAL,
         };

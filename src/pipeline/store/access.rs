@@ -50,7 +50,7 @@ pub struct Tenant {
 /// Reads the tenant that holds a key: one row, or none.
 #[must_use]
 pub fn tenant_of_key(hash: KeyHash) -> Statement {
-    statement(TENANT_OF_KEY, [text(hash.to_hex())])
+    statement(TENANT_OF_KEY, [text(&hash.to_hex())])
 }
 
 const TENANT_OF_KEY: &str = "

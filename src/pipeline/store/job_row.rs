@@ -66,19 +66,19 @@ pub struct BatchRow {
 /// Reads a job of a tenant: one [`JobRow`], or none.
 #[must_use]
 pub fn find_job(tenant: &TenantId, job: JobId) -> Statement {
-    statement(FIND_JOB, [text(tenant), text(job)])
+    statement(FIND_JOB, [text(&tenant), text(&job)])
 }
 
 /// Reads a batch of a tenant: one [`BatchRow`], or none.
 #[must_use]
 pub fn find_batch(tenant: &TenantId, batch: BatchId) -> Statement {
-    statement(FIND_BATCH, [text(tenant), text(batch)])
+    statement(FIND_BATCH, [text(&tenant), text(&batch)])
 }
 
 /// Reads the jobs of a tenant's batch, in upload order: [`JobRow`]s.
 #[must_use]
 pub fn batch_jobs(tenant: &TenantId, batch: BatchId) -> Statement {
-    statement(BATCH_JOBS, [text(tenant), text(batch)])
+    statement(BATCH_JOBS, [text(&tenant), text(&batch)])
 }
 
 macro_rules! select_jobs {

@@ -38,6 +38,6 @@ fn list<T: Serialize>(items: &[T]) -> Value {
     Value::Text(serde_json::to_string(items).unwrap_or_else(|_| "[]".to_owned()))
 }
 
-fn text(value: impl ToString) -> Value {
+fn text(value: &impl ToString) -> Value {
     Value::Text(value.to_string())
 }

@@ -72,7 +72,7 @@ pub fn insert(batch: Option<&NewBatch>, jobs: &[NewJob]) -> Vec<Statement> {
 pub fn remove(batch: Option<&NewBatch>, jobs: &[NewJob]) -> Vec<Statement> {
     let ids: Vec<_> = jobs.iter().map(|job| job.job_id).collect();
     let jobs = statement(REMOVE_JOBS, [list(&ids)]);
-    let batch = batch.map(|batch| statement(REMOVE_BATCH, [text(batch.batch_id)] as [Value; 1]));
+    let batch = batch.map(|batch| statement(REMOVE_BATCH, [text(&batch.batch_id)] as [Value; 1]));
     [jobs].into_iter().chain(batch).collect()
 }
 

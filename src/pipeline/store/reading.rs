@@ -87,7 +87,7 @@ pub fn standings(jobs: &[JobId]) -> Statement {
 #[must_use]
 pub fn unfinished_after(cursor: Option<JobId>, until: Timestamp, limit: u32) -> Statement {
     let since = cursor.map_or(0, |job| job.created_at().as_millis());
-    let cursor = text(cursor.map(|job| job.to_string()).unwrap_or_default());
+    let cursor = text(&cursor.map(|job| job.to_string()).unwrap_or_default());
     let until = Value::Integer(until.as_millis());
     let limit = Value::Integer(limit.into());
     statement(UNFINISHED_AFTER, [cursor, Value::Integer(since), until, limit])
