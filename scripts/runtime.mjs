@@ -5,35 +5,33 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { Log, LogLevel, Miniflare, convertV4MiniflareOptions } from 'miniflare';
 import { unstable_getMiniflareWorkerOptions as toMiniflare, unstable_readConfig as readConfig } from 'wrangler';
+import { localConsumers } from './consumers.mjs';
 import { applyMigrations } from './migrations.mjs';
 import { ROOT } from './progress.mjs';
 
-// Local workerd ignores max_concurrency and runs the batches of a queue one
-// after another, so all parallelism must come from within a batch.
-const LOCAL_CONSUMER = { maxBatchSize: 100, maxBatchTimeout: 0.02 };
+const PIPELINE = 'claude-pipeline';
+const DLQ = 'claude-jobs-dlq';
+const CRON = '* * * * *';
+
 // Else wrangler tells, at every start, that it has read .dev.vars.
 process.env.WRANGLER_LOG ??= 'error';
 
-const CRON = '* * * * *';
-
 // Options, all of them optional:
 //   vars       {NAME: value}       over [vars] of wrangler.toml; secrets too
-//   queues     {name: {maxRetries, maxBatchSize, maxBatchTimeout, retryDelay}}
+//   queues     {name: {maxBatchSize}}: how many messages a consumer gets at once
 //   persist    folder that keeps D1, R2 and the objects; without it they are
 //              gone after stop(). Queues are never kept.
 //   port       0: any free one
 //   build      folder of the built Worker
 //   migrations false: leave the database empty
-//   onLog      called with each {level, message, timestamp}; `logs` has them all
+//   onLog      called with each {level, message, timestamp}; without it they
+//              are kept in `logs`
 //   worker     more Miniflare options of this Worker (outboundService, …)
 //   workers    further Workers, as Miniflare options
 export async function startRuntime(options = {}) {
   const logs = [];
-  const keepLog = (entry) => {
-    logs.push(entry);
-    options.onLog?.(entry);
-  };
-  const { mf, url, workerd } = await startMiniflare(options, keepLog);
+  const onLog = options.onLog ?? ((entry) => logs.push(entry));
+  const { mf, url, workerd } = await startMiniflare(options, onLog);
   const d1 = await mf.getD1Database('DB');
   if (options.migrations !== false) await applyMigrations(d1);
   return {
@@ -85,20 +83,19 @@ function miniflareOptions({ persist, port = 0, build = `${ROOT}/build`, workers 
     log: new Log(LogLevel.ERROR),
     handleStructuredLogs: onLog,
     resourcePersistencePath: persist,
-    workers: [workerOptions(build, rest), ...workers],
+    workers: [...pipelineWorkers(build, rest), ...workers],
   });
 }
 
-function workerOptions(build, { vars = {}, queues = {}, worker = {} }) {
+function pipelineWorkers(build, { vars = {}, queues = {}, worker = {} }) {
   const config = readConfig({ config: `${ROOT}/wrangler.toml` });
   const { workerOptions: base } = toMiniflare(config);
-  const consumers = Object.entries(base.queueConsumers).map(([name, consumer]) => [
-    name,
-    { ...consumer, ...LOCAL_CONSUMER, ...queues[name] },
-  ]);
-  return {
+  const { [DLQ]: dlq, ...jobs } = base.queueConsumers;
+  const sizes = Object.entries(jobs).map(([name, consumer]) => [name, { ...consumer, ...queues[name] }.maxBatchSize]);
+  const producers = config.queues.producers.map(({ binding, queue }) => [queue, binding]);
+  const pipeline = {
     ...base,
-    name: 'claude-pipeline',
+    name: PIPELINE,
     rootPath: build,
     modulesRoot: '.',
     modules: modules(build),
@@ -106,9 +103,10 @@ function workerOptions(build, { vars = {}, queues = {}, worker = {} }) {
     bindings: { ...config.vars, ...vars },
     // Not the database_id: the first deploy changes it, and kept rows with it.
     d1Databases: Object.fromEntries(config.d1_databases.map(({ binding }) => [binding, { id: binding }])),
-    queueConsumers: Object.fromEntries(consumers),
+    queueConsumers: { [DLQ]: { ...dlq, maxBatchTimeout: 0, ...queues[DLQ] } },
     ...worker,
   };
+  return [pipeline, localConsumers(PIPELINE, Object.fromEntries(sizes), Object.fromEntries(producers))];
 }
 
 function modules(build) {

@@ -1,5 +1,7 @@
 // `npm start`: the whole pipeline on this machine, ready to be tried by curl.
-// Environment: PORT, STATE_DIR, CLAUDE_BASE_URL, ANTHROPIC_API_KEY.
+// Environment: PORT, STATE_DIR, CLAUDE_BASE_URL. The real Claude is called only
+// if .dev.vars holds an ANTHROPIC_API_KEY: nobody should pay by surprise.
+import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { parseEnv } from 'node:util';
@@ -21,7 +23,8 @@ async function start() {
   const secrets = readSecrets();
   const demo = openDemo(STATE, `http://127.0.0.1:${PORT}`);
   const claude = await chooseClaude(secrets);
-  const vars = { ADMIN_TOKEN: demo.adminToken, ...secrets, ...claude.vars };
+  // Consumers die with this process: another boot means their leases are dead.
+  const vars = { BOOT_ID: randomUUID(), ADMIN_TOKEN: demo.adminToken, ...secrets, ...claude.vars };
   const runtime = await step('Starting the Worker on local workerd', () =>
     startRuntime({ vars, port: PORT, persist: `${STATE}/state`, onLog: showLog }));
   await seedDemo(runtime.d1, demo);
@@ -48,9 +51,7 @@ function requireFreePort(port) {
 
 function readSecrets() {
   const file = `${ROOT}/.dev.vars`;
-  const fromFile = existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {};
-  const { ANTHROPIC_API_KEY } = process.env;
-  return ANTHROPIC_API_KEY ? { ...fromFile, ANTHROPIC_API_KEY } : fromFile;
+  return existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {};
 }
 
 // Local workerd knows the cron line but never runs it.
@@ -62,14 +63,19 @@ function showLog({ level, message }) {
   (level === 'error' || level === 'warn' ? console.error : console.log)(message);
 }
 
+// A second Ctrl-C is not heard: the first is being obeyed.
 function stopOnSignal(stop) {
-  const once = async () => {
-    for (const signal of ['SIGINT', 'SIGTERM']) process.removeListener(signal, once).on(signal, () => {});
-    console.log('\nStopping');
-    await stop();
-    process.exit(0);
-  };
-  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, once);
+  let stopping;
+  for (const signal of ['SIGINT', 'SIGTERM']) {
+    // Miniflare's own listener would end the process at once.
+    process.removeAllListeners(signal);
+    process.on(signal, () => {
+      stopping ??= stop().then(() => {
+        console.log('\nStopped');
+        process.exit(0);
+      });
+    });
+  }
 }
 
 function welcome({ baseUrl, key, adminToken }, claude) {

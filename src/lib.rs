@@ -13,3 +13,5 @@ pub mod scheduler;
 
 #[cfg(target_arch = "wasm32")]
 mod cloudflare;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod sim;

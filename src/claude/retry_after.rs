@@ -1,6 +1,5 @@
 //! What the upstream says about trying again.
 use crate::domain::{Span, Timestamp};
-use jiff::fmt::rfc2822::DateTimeParser;
 use std::time::Duration;
 
 /// The longest wait taken from a header. A wish for a year, or for more than
@@ -46,9 +45,7 @@ fn decimal(text: &str, unit: f64) -> Option<Span> {
 }
 
 fn until(date: &str, now: Timestamp) -> Option<Span> {
-    let moment = DateTimeParser::new().parse_timestamp(date.trim()).ok()?;
-    let moment = u64::try_from(moment.as_millisecond()).ok()?;
-    let wait = Timestamp::from_millis(moment).since(now);
+    let wait = Timestamp::from_http_date(date.trim())?.since(now);
     positive(wait.min(MAX_RETRY_AFTER).as_millis())
 }
 

@@ -1,9 +1,9 @@
 //! The one place that reads the time, draws numbers and waits.
-use super::shell::Shell;
+use super::shell::{Shell, outbound};
 use crate::domain::{Entropy, Span, Timestamp};
 use crate::pipeline::ports::{Ambient, Notifier};
 use std::time::Duration;
-use worker::{Date, Delay, Fetch, Headers, Method, Request, RequestInit, RequestRedirect};
+use worker::{Date, Delay, Fetch};
 
 impl Ambient for Shell {
     fn now(&self) -> Timestamp {
@@ -36,14 +36,8 @@ impl Notifier for Shell {
 }
 
 async fn deliver(url: &str, event: &str) -> worker::Result<()> {
-    let headers = Headers::new();
-    headers.set("content-type", "application/json")?;
-    let mut init = RequestInit::new();
-    init.with_method(Method::Post)
-        .with_headers(headers)
-        .with_redirect(RequestRedirect::Manual)
-        .with_body(Some(event.into()));
-    let request = Request::new_with_init(url, &init)?;
+    let headers = [("content-type", "application/json")];
+    let request = outbound(url, &headers, Some(&event.into()))?;
     let signal = super::claude_api::ends_after(WEBHOOK_TIMEOUT);
     let mut response = Fetch::Request(request).send_with_signal(&signal).await?;
     response.bytes().await.map(drop)

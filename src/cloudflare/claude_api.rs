@@ -1,7 +1,7 @@
 //! The Messages API behind the `Claude` port.
 use super::fault;
 use super::pdf_stream::encoded;
-use super::shell::Shell;
+use super::shell::{Shell, outbound};
 use crate::claude::{CallFailure, key_header};
 use crate::domain::Span;
 use crate::pipeline::ports::{Call, CallBody, Claude, Reply};
@@ -12,10 +12,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use wasm_bindgen::{JsValue, prelude::wasm_bindgen};
 use worker::worker_sys::FixedLengthStream as JsFixedLengthStream;
-use worker::{
-    AbortSignal, ByteStream, Error, Fetch, FixedLengthStream, Headers, Method, Object, Request,
-    RequestInit, RequestRedirect,
-};
+use worker::{AbortSignal, ByteStream, Error, Fetch, FixedLengthStream, Object, Request};
 
 #[wasm_bindgen]
 extern "C" {
@@ -50,29 +47,15 @@ impl Shell {
         let base = self.variable("ANTHROPIC_BASE_URL");
         let base = base.unwrap_or_else(|| "https://api.anthropic.com".to_owned());
         let url = format!("{}/v1/messages", base.trim_end_matches('/'));
-        let headers = self.headers(&call).map_err(|error| failure(&error))?;
+        let key = self.variable("ANTHROPIC_API_KEY").map(|key| key_header(&call.version, &key));
+        let mut headers = vec![
+            ("content-type", "application/json"),
+            ("anthropic-version", call.version.as_str()),
+        ];
+        headers.extend(call.beta.as_deref().map(|beta| ("anthropic-beta", beta)));
+        headers.extend(key.as_ref().map(|(name, value)| (*name, value.as_str())));
         let body = self.body(call.body).await?;
-        let mut init = RequestInit::new();
-        // A redirect would carry the key elsewhere.
-        init.with_method(Method::Post)
-            .with_redirect(RequestRedirect::Manual)
-            .with_headers(headers)
-            .with_body(Some(body));
-        Request::new_with_init(&url, &init).map_err(|error| failure(&error))
-    }
-
-    fn headers(&self, call: &Call) -> worker::Result<Headers> {
-        let headers = Headers::new();
-        headers.set("content-type", "application/json")?;
-        headers.set("anthropic-version", &call.version)?;
-        if let Some(beta) = &call.beta {
-            headers.set("anthropic-beta", beta)?;
-        }
-        if let Some(key) = self.variable("ANTHROPIC_API_KEY") {
-            let (name, value) = key_header(&call.version, &key);
-            headers.set(name, &value)?;
-        }
-        Ok(headers)
+        outbound(&url, &headers, Some(&body)).map_err(|error| failure(&error))
     }
 
     async fn body(&self, body: CallBody) -> Result<JsValue, CallFailure> {

@@ -76,9 +76,7 @@ async fn read_job(shell: &Shell, caller: &Caller, job: JobId) -> Answered {
 }
 
 async fn read_result(shell: &Shell, caller: &Caller, job: JobId, request: &Request) -> Answered {
-    let url = request.url().ok();
-    let format = url.as_ref().and_then(|url| url.query_pairs().find(|(name, _)| name == "format"));
-    let format = Format::of(format.as_ref().map(|(_, word)| word.as_ref()))?;
+    let format = Format::of(parameter(request, "format").as_deref())?;
     let row = read::job(shell, caller, job).await?;
     read::has_result(&row)?;
     Ok(result_reply::answer(shell, job, format).await)
@@ -88,6 +86,10 @@ async fn read_batch(shell: &Shell, caller: &Caller, batch: BatchId) -> Answered 
     let view = read::batch(shell, caller, batch).await?;
     let again = (!view.ended()).then(|| ask_again(view.created_at(), shell.now()));
     Ok(reply::unfinished(&view, again))
+}
+
+fn parameter(request: &Request, name: &str) -> Option<String> {
+    web_sys::Url::new(&request.inner().url()).ok()?.search_params().get(name)
 }
 
 /// A request's body as a stream of chunks.

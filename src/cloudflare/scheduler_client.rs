@@ -1,9 +1,10 @@
 //! The scheduler object, seen from the Worker.
-use super::shell::{Shell, asked};
+use super::shell::{Shell, asked, outbound};
 use crate::pipeline::ports::{PortError, PortResult, SchedulerPort};
 use crate::scheduler::{Settlement, Submission};
 use serde::Serialize;
-use worker::{Method, Request, RequestInit, Response};
+use wasm_bindgen::JsValue;
+use worker::Response;
 
 impl SchedulerPort for Shell {
     async fn submit(&self, jobs: Vec<Submission>) -> PortResult<()> {
@@ -35,11 +36,8 @@ impl Shell {
         body: Option<String>,
     ) -> worker::Result<Response> {
         let stub = self.env.durable_object("SCHEDULER")?.get_by_name("main")?;
-        let mut init = RequestInit::new();
-        if let Some(body) = body {
-            init.with_method(Method::Post).with_body(Some(body.into()));
-        }
-        let request = Request::new_with_init(&format!("https://scheduler{path}"), &init)?;
+        let body = body.map(JsValue::from);
+        let request = outbound(&format!("https://scheduler{path}"), &[], body.as_ref())?;
         stub.fetch_with_request(request).await
     }
 }

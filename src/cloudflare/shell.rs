@@ -2,7 +2,8 @@
 use crate::pipeline::ports::{PortError, PortResult};
 use crate::pipeline::settings::Settings;
 use std::rc::Rc;
-use worker::{Context, Env};
+use wasm_bindgen::JsValue;
+use worker::{Context, Env, Headers, Request};
 
 /// Everything a use case can reach. Implements the pipeline's ports.
 #[derive(Clone)]
@@ -30,6 +31,27 @@ impl Shell {
 
 fn variable(env: &Env, name: &str) -> Option<String> {
     env.var(name).ok().map(|value| value.to_string()).filter(|value| !value.is_empty())
+}
+
+/// A request of our own. It never follows a redirect, which would carry its
+/// key elsewhere.
+pub(super) fn outbound(
+    url: &str,
+    headers: &[(&str, &str)],
+    body: Option<&JsValue>,
+) -> worker::Result<Request> {
+    let init = web_sys::RequestInit::new();
+    init.set_redirect(web_sys::RequestRedirect::Manual);
+    let set = Headers::new();
+    for (name, value) in headers {
+        set.set(name, value)?;
+    }
+    init.set_headers(set.as_ref());
+    if let Some(body) = body {
+        init.set_method("POST");
+        init.set_body(body);
+    }
+    Ok(web_sys::Request::new_with_str_and_init(url, &init)?.into())
 }
 
 /// A binding's error, told apart by its words: the platform gives no more.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The outcome of one attempt. Only [`Outcome::Transient`] and
 /// [`Outcome::Lost`] use the attempt up and leave the job unfinished.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(tag = "outcome", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Claude answered and the result is stored.
     Completed {

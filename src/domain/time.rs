@@ -1,6 +1,10 @@
 //! Milliseconds since the Unix epoch, handed in by whoever owns a clock.
 use serde::{Deserialize, Serialize};
-use std::{fmt, ops::Add};
+use std::{
+    fmt,
+    ops::Add,
+    time::{Duration, SystemTime},
+};
 
 /// A moment, in milliseconds since the Unix epoch. Displays as RFC 3339, UTC.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
@@ -17,8 +21,19 @@ impl Timestamp {
     /// Reads an RFC 3339 time; `None` if it is not one, or lies before 1970.
     #[must_use]
     pub fn from_rfc3339(text: &str) -> Option<Self> {
-        let moment: jiff::Timestamp = text.parse().ok()?;
-        u64::try_from(moment.as_millisecond()).ok().map(Self)
+        let moment = humantime::parse_rfc3339(text).ok()?;
+        Self::from_system(moment)
+    }
+
+    /// Reads a date as HTTP headers have it; `None` if it is not one.
+    #[must_use]
+    pub fn from_http_date(text: &str) -> Option<Self> {
+        httpdate::parse_http_date(text).ok().and_then(Self::from_system)
+    }
+
+    fn from_system(moment: SystemTime) -> Option<Self> {
+        let since = moment.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+        u64::try_from(since.as_millis()).ok().map(Self)
     }
 
     /// Milliseconds since the epoch.
@@ -44,9 +59,9 @@ impl Add<Span> for Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let millis = i64::try_from(self.0).unwrap_or(i64::MAX);
-        let moment = jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::MAX);
-        write!(f, "{moment:.3}")
+        let since = Duration::from_millis(self.0.min(END_OF_9999));
+        let moment = SystemTime::UNIX_EPOCH + since;
+        humantime::format_rfc3339_millis(moment).fmt(f)
     }
 }
 
@@ -98,6 +113,9 @@ impl Span {
     }
 }
 
+/// RFC 3339 has four digits for the year.
+const END_OF_9999: u64 = 253_402_300_799_999;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,6 +126,13 @@ mod tests {
         assert_eq!(moment.to_string(), "2026-11-30T00:53:20.123Z");
         assert_eq!(Timestamp::from_rfc3339(&moment.to_string()), Some(moment));
         assert_eq!(Timestamp::from_rfc3339("yesterday"), None);
+    }
+
+    #[test]
+    fn a_http_date_is_a_moment() {
+        let moment = Timestamp::from_http_date("Sun, 06 Nov 1994 08:49:37 GMT");
+        assert_eq!(moment, Some(Timestamp::from_millis(784_111_777_000)));
+        assert_eq!(Timestamp::from_http_date("soon"), None);
     }
 
     #[test]

@@ -18,13 +18,12 @@ pub struct Input {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beta: Option<String>,
     /// Where the body comes from.
-    #[serde(flatten)]
     pub source: Source,
 }
 
 /// Where the body of a request comes from.
 #[derive(Debug, Deserialize, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Source {
     /// The body itself.
     Inline {
@@ -105,13 +104,13 @@ mod tests {
         let input = Input { version: "2023-06-01".to_owned(), beta: None, source };
         assert_eq!(
             input.to_json(),
-            r#"{"version":"2023-06-01","kind":"inline","body":"{\"a\":\"\\\\u0000\"}"}"#
+            r#"{"version":"2023-06-01","source":{"inline":{"body":"{\"a\":\"\\\\u0000\"}"}}}"#
         );
     }
 
     #[test]
     fn a_pdf_keeps_its_shape() {
-        let text = r#"{"version":"v","beta":"b","kind":"pdf","key":"k","title":"t","maxTokens":7}"#;
+        let text = r#"{"version":"v","beta":"b","source":{"pdf":{"key":"k","title":"t","maxTokens":7}}}"#;
         let input: Input = serde_json::from_str(text).unwrap();
         assert_eq!(input.to_json(), text);
     }

@@ -79,12 +79,15 @@ impl World {
     /// Lets time pass, waking only when the scheduler wants to.
     pub(crate) fn pass(&mut self, span: Span) {
         let end = self.now + span;
+        let mut wakes = 0;
         while let Some((at, _)) = self.scheduler.next_deadline() {
             if at > end {
                 break;
             }
             self.now = self.now.max(at);
             self.turn();
+            wakes += 1;
+            assert!(wakes < 10_000, "woken for nothing");
         }
         self.now = end;
         self.turn();

@@ -1,0 +1,213 @@
+//! The pipeline's ports, as one process sees them.
+use super::desk::Desk;
+use super::faults::{Fault, Op};
+use super::stage::{Happening, Process};
+use super::upstream::AnswerBody;
+use super::world::Inner;
+use crate::claude::CallFailure;
+use crate::domain::{Entropy, Queue, Span, Timestamp};
+use crate::pipeline::ports::{
+    Ambient, Call, Claude, Database, Notifier, ObjectMeta, Objects, PortError, PortResult, Queues,
+    Reply, Rows, SchedulerPort, Statement, Upload, Written,
+};
+use crate::scheduler::{Settlement, Submission};
+use serde::{Serialize, de::DeserializeOwned};
+use std::rc::Rc;
+
+/// The ports of a process.
+#[derive(Clone)]
+pub(super) struct Ports {
+    world: Rc<Inner>,
+    process: Process,
+}
+
+impl Ports {
+    pub(super) fn new(world: &Rc<Inner>, process: Process) -> Self {
+        Self { world: Rc::clone(world), process }
+    }
+
+    pub(super) fn world(&self) -> &Rc<Inner> {
+        &self.world
+    }
+
+    /// Asks a port: there, perhaps a fault, and back.
+    async fn ask<T>(
+        &self,
+        op: Op,
+        act: impl FnOnce(&Rc<Inner>) -> PortResult<T>,
+    ) -> PortResult<T> {
+        self.travel().await;
+        let fault = self.fault(op);
+        let answer = match fault {
+            Some(Fault::Undone) => Err(PortError::Unavailable(format!("{op:?} is away"))),
+            Some(Fault::DiesBefore) => self.die().await,
+            Some(Fault::Unreported) => {
+                act(&self.world).and(Err(PortError::Unavailable(format!("{op:?} was cut off"))))
+            }
+            Some(Fault::DiesAfter) => {
+                let _ = act(&self.world);
+                self.die().await
+            }
+            None => act(&self.world),
+        };
+        self.world.ledger.borrow_mut().answered(self.process, op, answer.is_ok());
+        self.travel().await;
+        answer
+    }
+
+    pub(super) fn fault(&self, op: Op) -> Option<Fault> {
+        let world = &self.world;
+        world.faults.borrow_mut().next(self.process, op, world.stage.now(), &world.chance)
+    }
+
+    /// The process ends here.
+    pub(super) async fn die<T>(&self) -> T {
+        self.world.stage.kill(self.process);
+        std::future::pending().await
+    }
+
+    pub(super) async fn travel(&self) {
+        let span = self.world.chance.between(Span::from_millis(1), SLOWEST);
+        self.world.stage.pause(span).await;
+    }
+}
+
+impl Ambient for Ports {
+    fn now(&self) -> Timestamp {
+        self.world.stage.now()
+    }
+
+    fn chance(&self) -> Entropy {
+        self.world.chance.draw()
+    }
+
+    async fn pause(&self, span: Span) {
+        self.world.stage.pause(span).await;
+    }
+}
+
+impl Database for Ports {
+    async fn batch(&self, statements: Vec<Statement>) -> PortResult<Vec<Rows>> {
+        self.ask(Op::Sql, |world| world.database.batch(&statements)).await
+    }
+}
+
+impl Objects for Ports {
+    type Upload = OpenUpload;
+
+    async fn put_new(&self, key: &str, body: &[u8], meta: ObjectMeta) -> PortResult<Written> {
+        self.ask(Op::Put, |world| world.bucket.borrow_mut().put_new(key, body, meta)).await
+    }
+
+    async fn head(&self, key: &str) -> PortResult<Option<Vec<(String, String)>>> {
+        let custom = |world: &Rc<Inner>| {
+            Ok(world.bucket.borrow().get(key).map(|object| object.custom.clone()))
+        };
+        self.ask(Op::Head, custom).await
+    }
+
+    async fn begin_upload(&self, key: &str, content_type: &'static str) -> PortResult<OpenUpload> {
+        let id = self.world.stage.number();
+        let begin = |world: &Rc<Inner>| {
+            world.bucket.borrow_mut().begin(id, key, content_type);
+            Ok(())
+        };
+        self.ask(Op::Upload, begin).await?;
+        Ok(OpenUpload { ports: self.clone(), id, parts: 0 })
+    }
+
+    async fn delete(&self, keys: Vec<String>) -> PortResult<()> {
+        let delete = |world: &Rc<Inner>| {
+            world.bucket.borrow_mut().delete(&keys);
+            Ok(())
+        };
+        self.ask(Op::Delete, delete).await
+    }
+}
+
+/// An upload in parts.
+pub(super) struct OpenUpload {
+    ports: Ports,
+    id: u64,
+    parts: usize,
+}
+
+impl Upload for OpenUpload {
+    async fn part(&mut self, body: &[u8]) -> PortResult<()> {
+        let (id, number) = (self.id, self.parts);
+        let store = |world: &Rc<Inner>| world.bucket.borrow_mut().part(id, number, body);
+        self.ports.ask(Op::Upload, store).await?;
+        self.parts += 1;
+        Ok(())
+    }
+
+    async fn complete(&mut self) -> PortResult<()> {
+        let id = self.id;
+        self.ports.ask(Op::Upload, |world| world.bucket.borrow_mut().complete(id)).await
+    }
+
+    async fn abort(&mut self) -> PortResult<()> {
+        let id = self.id;
+        self.ports.ask(Op::Upload, |world| world.bucket.borrow_mut().abort(id)).await
+    }
+}
+
+impl SchedulerPort for Ports {
+    async fn submit(&self, jobs: Vec<Submission>) -> PortResult<()> {
+        let jobs = over_the_wire(&jobs)?;
+        let submit = |world: &Rc<Inner>| {
+            Desk::open(world).submit(jobs);
+            Ok(())
+        };
+        self.ask(Op::Submit, submit).await
+    }
+
+    async fn settle(&self, settlements: Vec<Settlement>) -> PortResult<()> {
+        let settlements = over_the_wire(&settlements)?;
+        let settle = |world: &Rc<Inner>| {
+            Desk::open(world).settle(settlements);
+            Ok(())
+        };
+        self.ask(Op::Settle, settle).await
+    }
+}
+
+fn over_the_wire<T: Serialize + DeserializeOwned>(body: &T) -> PortResult<T> {
+    let text = serde_json::to_string(body);
+    let read = text.and_then(|text| serde_json::from_str(&text));
+    read.map_err(|error| PortError::Refused(error.to_string()))
+}
+
+impl Queues for Ports {
+    async fn send(&self, queue: Queue, bodies: Vec<String>) -> PortResult<()> {
+        let send = |world: &Rc<Inner>| {
+            for body in bodies {
+                let copies = 1 + u32::from(world.chance.happens(world.duplicates.get()));
+                for _ in 0..copies {
+                    let at = world.due(world.chance.between(Span::ZERO, SLOWEST));
+                    world.lines.borrow_mut().put(queue, at, body.clone());
+                    world.stage.schedule(at.0, Happening::Deliver(queue));
+                }
+            }
+            Ok(())
+        };
+        self.ask(Op::Send, send).await
+    }
+}
+
+impl Claude for Ports {
+    type Body = AnswerBody;
+
+    async fn call(&self, call: Call) -> Result<Reply<AnswerBody>, CallFailure> {
+        self.world.upstream.call(self, call).await
+    }
+}
+
+impl Notifier for Ports {
+    fn notify(&self, event: String) {
+        self.world.ledger.borrow_mut().notified(event);
+    }
+}
+
+/// The longest way to a port.
+const SLOWEST: Span = Span::from_millis(20);

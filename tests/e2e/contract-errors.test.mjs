@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertProblem } from './support/assertions.mjs';
+import { replyOf, stage } from './support/stage.mjs';
+
+const UNKNOWN = '01890000-0000-7000-8000-000000000000';
+const NO_JOBS = { critical: 0, standard: 0, batch: 0 };
+
+let world, acme;
+before(async () => {
+  world = await stage();
+  acme = await world.tenant('acme');
+});
+after(() => world?.stop());
+
+test('healthz tells without a key that the Worker lives and what the scheduler does', async () => {
+  const reply = await replyOf(await fetch(`${world.url}/healthz`));
+  assert.equal(reply.status, 200);
+  assert.equal(reply.body.status, 'ok');
+  assert.ok(reply.body.wasmMemoryBytes > 65_536);
+  assert.deepEqual(reply.body.scheduler, { waiting: NO_JOBS, delayed: 0, running: 0, slots: 32, paused: null });
+});
+
+test('a path that nobody knows is not found', async () => {
+  for (const path of ['/', '/job', '/jobs/', `/jobs/${UNKNOWN}/`, `/jobs/${UNKNOWN}/results`, '/v2', '/healthz/', '//jobs']) {
+    assertProblem(await acme.get(path), { status: 404, type: 'not-found' });
+  }
+});
+
+test('a method that a path does not answer to is told the right one', async () => {
+  for (const [method, path, allow] of [
+    ['GET', '/jobs', 'POST'],
+    ['DELETE', '/jobs', 'POST'],
+    ['POST', `/jobs/${UNKNOWN}`, 'GET'],
+    ['PUT', `/jobs/${UNKNOWN}/result`, 'GET'],
+    ['GET', '/batches', 'POST'],
+    ['PATCH', `/batches/${UNKNOWN}`, 'GET'],
+    ['POST', '/healthz', 'GET'],
+  ]) {
+    const reply = await acme.request(method, path);
+    assertProblem(reply, { status: 405, type: 'method-not-allowed', detail: allow });
+    assert.equal(reply.headers.get('allow'), allow, `${method} ${path}`);
+  }
+});
+
+test('an id that is unknown is not found on every route', async () => {
+  for (const path of [`/jobs/${UNKNOWN}`, `/jobs/${UNKNOWN}/result`, `/batches/${UNKNOWN}`]) {
+    assertProblem(await acme.get(path), { status: 404, type: 'not-found' });
+  }
+});
+
+test('every answer has a request id of its own, is not cached and is not sniffed', async () => {
+  const id = await acme.accepted({ prompt: 'headers' });
+  await acme.untilCompleted(id);
+  const replies = await Promise.all([
+    acme.get('/healthz'),
+    acme.get('/nowhere'),
+    acme.get('/jobs'),
+    acme.submit({ prompt: 'ids' }),
+    acme.submit({ prompt: '' }),
+    acme.get(`/jobs/${id}`),
+    acme.result(id),
+    acme.result(id, 'message'),
+    acme.get(`/jobs/${id}`, { authorization: 'Bearer wrong' }),
+  ]);
+  for (const { headers } of replies) {
+    assert.match(headers.get('request-id'), /^[0-9a-f]{16}$/);
+    assert.equal(headers.get('x-content-type-options'), 'nosniff');
+    assert.equal(headers.get('cache-control'), 'no-store');
+  }
+  assert.equal(new Set(replies.map(({ headers }) => headers.get('request-id'))).size, replies.length);
+});
+
+test('a refusal has the fields of RFC 9457 and names the field at fault', async () => {
+  const { body } = await acme.submit({ prompt: 7 });
+  assert.deepEqual(body, {
+    type: 'invalid-request',
+    status: 400,
+    title: 'The request is not valid',
+    detail: '`prompt` must be a string, not a number',
+    field: 'prompt',
+  });
+});
