@@ -58,10 +58,7 @@ fn a_skeleton_may_travel_in_a_header() {
 #[test]
 fn a_mark_before_the_answer_costs_nothing() {
     let answer = read(&[format!("\u{feff}{}", plain("fine", "end_turn")).as_bytes()]).unwrap();
-    assert_eq!(
-        (answer.text.as_str(), answer.usage.input.get()),
-        ("fine", 12)
-    );
+    assert_eq!((answer.text.as_str(), answer.usage.input.get()), ("fine", 12));
 }
 
 /// C22: a status of 200 that is a failure.
@@ -78,15 +75,9 @@ fn a_failure_inside_an_answer_is_tried_again() {
         ),
         (half.clone(), "incomplete_answer"),
         (half.trim_end().to_owned(), "incomplete_answer"),
-        (
-            half.get(..half.len() - 9).unwrap().to_owned(),
-            "incomplete_answer",
-        ),
+        (half.get(..half.len() - 9).unwrap().to_owned(), "incomplete_answer"),
         (String::new(), "incomplete_answer"),
-        (
-            plain("x", "y").get(..90).unwrap().to_owned(),
-            "incomplete_answer",
-        ),
+        (plain("x", "y").get(..90).unwrap().to_owned(), "incomplete_answer"),
     ] {
         let outcome = read(&[body.as_bytes()]).unwrap_err().outcome();
         let Outcome::Transient { error, .. } = outcome else {
@@ -106,10 +97,7 @@ fn a_refusal_a_cut_and_an_unknown_reason_are_answers() {
         ("cut off he", "model_context_window_exceeded"),
     ] {
         let answer = read(&[plain(text, reason).as_bytes()]).unwrap();
-        assert_eq!(
-            (answer.text.as_str(), answer.stop_reason.as_deref()),
-            (text, Some(reason))
-        );
+        assert_eq!((answer.text.as_str(), answer.stop_reason.as_deref()), (text, Some(reason)));
     }
     let empty = r#"{"type":"message","content":[],"stop_reason":"refusal",
         "stop_details":{"type":"refusal","category":"mock","explanation":null}}"#;
@@ -128,10 +116,7 @@ fn the_end_is_known_before_the_connection_ends() {
     assert!(reader.is_complete());
     reader.push(ERROR_EVENT.as_bytes()).unwrap();
     assert!(reader.finish().is_ok());
-    assert!(
-        read(&[stream.as_bytes()]).is_ok(),
-        "the last empty line may be missing"
-    );
+    assert!(read(&[stream.as_bytes()]).is_ok(), "the last empty line may be missing");
 }
 
 #[test]

@@ -72,11 +72,7 @@ fn as_stream(message: &Value) -> String {
     for (index, block) in blocks.iter().enumerate() {
         let (field, kind, text) = match block["type"].as_str().unwrap() {
             "text" => ("text", "text", block["text"].as_str().unwrap().to_owned()),
-            "thinking" => (
-                "thinking",
-                "thinking",
-                block["thinking"].as_str().unwrap().to_owned(),
-            ),
+            "thinking" => ("thinking", "thinking", block["thinking"].as_str().unwrap().to_owned()),
             "tool_use" => ("partial_json", "input_json", block["input"].to_string()),
             _ => ("none", "none", String::new()),
         };
@@ -94,10 +90,7 @@ fn as_stream(message: &Value) -> String {
     events.push(json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}));
     events.push(json!({"type": "message_stop"}));
     let lines = events.iter().map(|event| {
-        format!(
-            "event: {}\r\ndata: {event}\r\n\r\n",
-            event["type"].as_str().unwrap()
-        )
+        format!("event: {}\r\ndata: {event}\r\n\r\n", event["type"].as_str().unwrap())
     });
     lines.collect()
 }

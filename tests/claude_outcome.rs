@@ -16,11 +16,7 @@ fn every_status_has_its_outcome() {
         };
         let (words, message) = error.split_once(": ").unwrap_or((error, "words"));
         let (kind, code) = words.split_once(' ').unwrap_or((words, ""));
-        let failure = answered(
-            status.parse().unwrap(),
-            header,
-            &claude(kind, code, message),
-        );
+        let failure = answered(status.parse().unwrap(), header, &claude(kind, code, message));
         let outcome = failure.outcome();
         assert_eq!(short(&outcome), expected, "{row}");
         assert_eq!(job_error(outcome), JobError::new(kind, message), "{row}");
@@ -52,17 +48,9 @@ fn a_status_without_an_error_of_claude_gets_a_kind_of_ours() {
 fn a_call_without_a_status_is_tried_again_unless_its_answer_is_too_large() {
     for (failure, kind, expected) in [
         (CallFailure::Timeout, "timeout", "transient"),
-        (
-            CallFailure::Connection("reset".into()),
-            "connection_error",
-            "transient",
-        ),
+        (CallFailure::Connection("reset".into()), "connection_error", "transient"),
         (CallFailure::CutShort, "incomplete_answer", "transient"),
-        (
-            CallFailure::Unexpected("<p>".into()),
-            "unexpected_answer",
-            "transient",
-        ),
+        (CallFailure::Unexpected("<p>".into()), "unexpected_answer", "transient"),
         (CallFailure::TooLarge, "answer_too_large", "permanent"),
     ] {
         let outcome = failure.outcome();
@@ -115,10 +103,7 @@ fn an_error_keeps_the_words_of_claude_and_nothing_secret() {
     assert_eq!(message(503, ""), "status 503, without a message");
     assert!(message(500, &"x".repeat(1 << 20)).len() <= JobError::MAX_MESSAGE);
     let leak = CallFailure::Connection("key sk-ant-api03-a_B9 refused, sk-ant-x".into());
-    assert_eq!(
-        job_error(leak.outcome()).message,
-        "key [key] refused, [key]"
-    );
+    assert_eq!(job_error(leak.outcome()).message, "key [key] refused, [key]");
 }
 
 /// `status | header | error, as type [code] [: message] | outcome`
@@ -172,14 +157,8 @@ fn short(outcome: &Outcome) -> String {
         Outcome::Permanent { .. } => ("permanent", &None),
         Outcome::Transient { retry_after, .. } => ("transient", retry_after),
         Outcome::Throttled { retry_after, .. } => ("throttled", retry_after),
-        Outcome::Account {
-            fault: AccountFault::Credentials,
-            ..
-        } => ("credentials", &None),
-        Outcome::Account {
-            fault: AccountFault::SpendLimit,
-            ..
-        } => ("spend limit", &None),
+        Outcome::Account { fault: AccountFault::Credentials, .. } => ("credentials", &None),
+        Outcome::Account { fault: AccountFault::SpendLimit, .. } => ("spend limit", &None),
         Outcome::Completed { .. } | Outcome::NotStarted | Outcome::Lost | Outcome::AlreadyEnded => {
             panic!("not an outcome of a failed call: {outcome:?}")
         }

@@ -23,10 +23,7 @@ fn what_is_no_pdf_is_refused_by_its_bytes() {
     );
     let late = [vec![b' '; 1_024], b"%PDF-1.4".to_vec()].concat();
     let mut inspector = PdfInspector::new(u64::MAX, 600);
-    assert!(
-        inspector.push(&late).is_err(),
-        "refused before the file ends"
-    );
+    assert!(inspector.push(&late).is_err(), "refused before the file ends");
 }
 
 /// C10, C08: whether a file can be read is for Claude to say.
@@ -35,9 +32,7 @@ fn a_mark_is_enough_and_a_lock_is_no_reason() {
     assert_eq!(pages_of(b"%PDF-1.4 nothing else follows"), None);
     let junk = [vec![0xff; 1_023], pdf(1)].concat();
     assert_eq!(pages_of(&junk), Some(1));
-    let locked = String::from_utf8(pdf(3))
-        .unwrap()
-        .replace("/Root", "/Encrypt 9 0 R /Root");
+    let locked = String::from_utf8(pdf(3)).unwrap().replace("/Root", "/Encrypt 9 0 R /Root");
     assert_eq!(pages_of(locked.as_bytes()), Some(3));
 }
 
@@ -45,19 +40,10 @@ fn a_mark_is_enough_and_a_lock_is_no_reason() {
 fn too_much_is_refused() {
     let refused = |max_bytes, max_pages| {
         let mut inspector = PdfInspector::new(max_bytes, max_pages);
-        inspector
-            .push(&pdf(101))
-            .and_then(|()| inspector.finish())
-            .unwrap_err()
+        inspector.push(&pdf(101)).and_then(|()| inspector.finish()).unwrap_err()
     };
     assert_eq!(refused(99, 600), PdfRefusal::TooLarge { max: 99 });
-    assert_eq!(
-        refused(u64::MAX, 100),
-        PdfRefusal::TooManyPages {
-            pages: 101,
-            max: 100
-        }
-    );
+    assert_eq!(refused(u64::MAX, 100), PdfRefusal::TooManyPages { pages: 101, max: 100 });
 }
 
 #[test]
@@ -72,23 +58,11 @@ fn a_count_that_may_be_wrong_is_not_told() {
     let with = |more: &str| pages_of(&[pdf(3), more.as_bytes().to_vec()].concat());
     assert_eq!(with(""), Some(3));
     for (why, more) in [
-        (
-            "hidden objects",
-            "9 0 obj <</Type/ObjStm/N 4/Length 2>> stream\nxx\nendstream endobj",
-        ),
+        ("hidden objects", "9 0 obj <</Type/ObjStm/N 4/Length 2>> stream\nxx\nendstream endobj"),
         ("a second tree", "9 0 obj <</Type/Pages/Count 2>> endobj"),
-        (
-            "a count without pages",
-            "2 0 obj <</Type/Pages/Count 9999999>> endobj",
-        ),
-        (
-            "a count elsewhere",
-            "2 0 obj <</Type/Pages/Count 7 0 R>> endobj",
-        ),
-        (
-            "a negative count",
-            "2 0 obj <</Type/Pages/Count -1>> endobj",
-        ),
+        ("a count without pages", "2 0 obj <</Type/Pages/Count 9999999>> endobj"),
+        ("a count elsewhere", "2 0 obj <</Type/Pages/Count 7 0 R>> endobj"),
+        ("a negative count", "2 0 obj <</Type/Pages/Count -1>> endobj"),
     ] {
         assert_eq!(with(more), None, "{why}");
     }
@@ -162,10 +136,7 @@ fn inspect(chunks: &[&[u8]]) -> Result<PdfFacts, PdfRefusal> {
 /// A small valid file; its pages share one content stream.
 fn pdf(pages: u32) -> Vec<u8> {
     let numbers = 5..5 + pages;
-    let kids: Vec<_> = numbers
-        .clone()
-        .map(|number| format!("{number} 0 R"))
-        .collect();
+    let kids: Vec<_> = numbers.clone().map(|number| format!("{number} 0 R")).collect();
     let leaves: Vec<_> = numbers.map(leaf).collect();
     format!(
         "%PDF-1.4\n%\u{e2}\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n\

@@ -53,33 +53,21 @@ fn used_up_attempts_end_in_the_dead_letter_queue() {
 #[test]
 fn a_job_without_attempts_left_is_dead_lettered_when_it_is_submitted() {
     let mut world = World::new(Config::default());
-    let spent = Submission {
-        attempts: 5,
-        ..job(1)
-    };
+    let spent = Submission { attempts: 5, ..job(1) };
     assert_eq!(world.submit(spent), Submitted::DeadLettered);
-    let dead = Effect::DeadLetter {
-        job: id(1),
-        attempts: 5,
-    };
+    let dead = Effect::DeadLetter { job: id(1), attempts: 5 };
     assert_eq!(world.log, [(world.now, dead)]);
 }
 
 #[test]
 fn a_lease_that_ends_is_asked_for_until_it_is_answered_and_keeps_its_slot() {
-    let mut world = World::new(Config {
-        slots: 1,
-        ..Config::default()
-    });
+    let mut world = World::new(Config { slots: 1, ..Config::default() });
     world.submit_all([job(1), job(2)]);
     world.pass(Span::from_millis(179_999));
     assert_eq!(world.released(), [1]);
     world.clear();
     world.pass(secs(70));
-    let ask = Effect::Reconcile {
-        job: id(1),
-        lease: 1,
-    };
+    let ask = Effect::Reconcile { job: id(1), lease: 1 };
     let asked: Vec<_> = world.log.iter().map(|(_, effect)| *effect).collect();
     assert_eq!(asked, [ask; 3]);
     world.settle(1, Outcome::Lost);
@@ -114,12 +102,7 @@ fn a_settlement_of_another_lease_changes_nothing() {
     world.settle(1, Outcome::NotStarted);
     let (rows, snapshot) = (world.rows.clone(), world.snapshot.clone());
     for (job, lease) in [(id(1), old.lease), (id(1), 3), (id(9), 1)] {
-        let settlement = Settlement {
-            job,
-            lease,
-            outcome: completed(),
-            limits: None,
-        };
+        let settlement = Settlement { job, lease, outcome: completed(), limits: None };
         let verdict = world.scheduler.settle(settlement, world.now, Entropy(0));
         assert_eq!(verdict, None);
         world.turn();
@@ -137,10 +120,7 @@ fn a_refusal_closes_the_gate_for_the_class_and_uses_no_attempt() {
     assert_eq!(world.released(), [1, 2, 4]);
     assert_eq!(world.waits_for(3).unwrap().reason, Reason::Retry);
     let opens = world.now + secs(10);
-    assert_eq!(
-        world.scheduler.next_deadline(),
-        Some((opens, Wake::GateOpens))
-    );
+    assert_eq!(world.scheduler.next_deadline(), Some((opens, Wake::GateOpens)));
     world.pass(secs(10));
     assert_eq!(world.releases[&id(1)].attempt, 1);
 }
@@ -199,15 +179,9 @@ fn a_bad_key_fails_one_job_and_pauses_the_rest() {
     let verdict = world.settle(1, account(AccountFault::Credentials));
     assert_eq!(verdict, Some(Verdict::Ended));
     world.submit_all((2..=4).map(job));
-    let paused = Paused {
-        fault: AccountFault::Credentials,
-        until: world.now + secs(60),
-    };
+    let paused = Paused { fault: AccountFault::Credentials, until: world.now + secs(60) };
     assert_eq!(world.scheduler.state().paused, Some(paused));
-    assert_eq!(
-        world.scheduler.next_deadline(),
-        Some((paused.until, Wake::PauseEnds))
-    );
+    assert_eq!(world.scheduler.next_deadline(), Some((paused.until, Wake::PauseEnds)));
     world.pass(secs(60));
     assert_eq!(world.released(), [1, 2]);
     world.settle(2, account(AccountFault::Credentials));
@@ -234,10 +208,7 @@ fn a_spend_limit_costs_no_job_its_place() {
 
 #[test]
 fn a_canceled_job_is_not_tried_again() {
-    let mut world = World::new(Config {
-        slots: 1,
-        ..Config::default()
-    });
+    let mut world = World::new(Config { slots: 1, ..Config::default() });
     world.submit_all([job(1), job(2), job(3)]);
     assert!(world.cancel(1) && world.cancel(2) && !world.cancel(9));
     assert_eq!(world.released(), [1]);
@@ -247,8 +218,5 @@ fn a_canceled_job_is_not_tried_again() {
 }
 
 fn retry(after: Span, attempt_used: bool) -> Verdict {
-    Verdict::Retry {
-        after,
-        attempt_used,
-    }
+    Verdict::Retry { after, attempt_used }
 }

@@ -82,22 +82,12 @@ struct Trial {
 impl Trial {
     fn new() -> Self {
         let world = World::new(config());
-        Self {
-            model: Model::new(config(), world.now),
-            world,
-            leased: BTreeMap::new(),
-        }
+        Self { model: Model::new(config(), world.now), world, leased: BTreeMap::new() }
     }
 
     fn take(&mut self, step: Step) {
         match step {
-            Step::Submit {
-                number,
-                priority,
-                model,
-                tokens: (input, output),
-                attempts,
-            } => {
+            Step::Submit { number, priority, model, tokens: (input, output), attempts } => {
                 let submission = Submission {
                     priority,
                     estimate: usage(input, output),
@@ -107,12 +97,7 @@ impl Trial {
                 self.model.submit(submission.clone());
                 self.world.scheduler.submit(submission, self.world.now);
             }
-            Step::Settle {
-                pick,
-                outcome,
-                limits,
-                chance,
-            } => {
+            Step::Settle { pick, outcome, limits, chance } => {
                 self.settle(pick, 0, outcome, limits, chance);
             }
             Step::SettleStale { pick, outcome } => self.settle(pick, 1, outcome, None, 0),
@@ -143,22 +128,10 @@ impl Trial {
         let Some(&(&job, &lease)) = running.get(pick % running.len().max(1)) else {
             return;
         };
-        let settlement = Settlement {
-            job,
-            lease: lease + off,
-            outcome,
-            limits,
-        };
+        let settlement = Settlement { job, lease: lease + off, outcome, limits };
         self.model.settle(&settlement, Entropy(chance));
-        let verdict = self
-            .world
-            .scheduler
-            .settle(settlement, self.world.now, Entropy(chance));
-        assert_eq!(
-            verdict.is_some(),
-            off == 0,
-            "only the present lease can be settled"
-        );
+        let verdict = self.world.scheduler.settle(settlement, self.world.now, Entropy(chance));
+        assert_eq!(verdict.is_some(), off == 0, "only the present lease can be settled");
         if off == 0 {
             self.leased.remove(&job);
         }
@@ -172,10 +145,7 @@ impl Trial {
         if at > self.world.now {
             self.world.now = Timestamp::from_millis(at.as_millis() - 1);
             self.compare();
-            assert!(
-                self.world.log.is_empty(),
-                "something happened before its time"
-            );
+            assert!(self.world.log.is_empty(), "something happened before its time");
             self.world.now = at;
         }
         self.compare();
@@ -196,11 +166,7 @@ impl Trial {
             }
         }
         assert!(self.leased.len() <= config().slots as usize);
-        assert_eq!(
-            self.world.rows.len(),
-            self.model.jobs.len(),
-            "a job was lost, or kept"
-        );
+        assert_eq!(self.world.rows.len(), self.model.jobs.len(), "a job was lost, or kept");
     }
 
     /// Every job ends, once attempts are answered.
@@ -225,22 +191,14 @@ impl Trial {
 /// Law 5: in no window more than its refill and one burst, unless a single
 /// call is larger than that.
 fn assert_within_limits(ledger: &[Entry]) {
-    let Limits {
-        requests,
-        input,
-        output,
-    } = config().limits;
+    let Limits { requests, input, output } = config().limits;
     for (first, begin) in ledger.iter().enumerate() {
         let (mut sum, mut oversize) = ([0; 3], [0; 3]);
-        for entry in ledger[first..]
-            .iter()
-            .filter(|entry| entry.class == begin.class)
-        {
+        for entry in ledger[first..].iter().filter(|entry| entry.class == begin.class) {
             for (bucket, limit) in [requests, input, output].into_iter().enumerate() {
                 sum[bucket] += entry.charged[bucket];
-                oversize[bucket] = entry.reserved[bucket]
-                    .saturating_sub(limit)
-                    .max(oversize[bucket]);
+                oversize[bucket] =
+                    entry.reserved[bucket].saturating_sub(limit).max(oversize[bucket]);
                 let refill = limit * (entry.at - begin.at) / 60_000;
                 assert!(
                     sum[bucket] <= refill + limit + oversize[bucket],
@@ -254,11 +212,7 @@ fn assert_within_limits(ledger: &[Entry]) {
 fn config() -> Config {
     Config {
         slots: 3,
-        limits: Limits {
-            requests: 20,
-            input: 10_000,
-            output: 5_000,
-        },
+        limits: Limits { requests: 20, input: 10_000, output: 5_000 },
         free_throttles: 3,
         ..Config::default()
     }
@@ -267,13 +221,8 @@ fn config() -> Config {
 fn step(limits: BoxedStrategy<Option<RateLimits>>) -> impl Strategy<Value = Step> {
     let priority = prop::sample::select(Priority::ALL.to_vec());
     let tokens = prop_oneof![9 => (0..2_000_u64, 0..2_000_u64), 1 => (0..40_000_u64, 0..u64::MAX)];
-    let submit = (
-        0..60_u64,
-        priority,
-        0..MODELS.len(),
-        tokens,
-        prop_oneof![9 => 0..2_u32, 1 => 0..6_u32],
-    );
+    let submit =
+        (0..60_u64, priority, 0..MODELS.len(), tokens, prop_oneof![9 => 0..2_u32, 1 => 0..6_u32]);
     prop_oneof![
         6 => submit.prop_map(|(number, priority, model, tokens, attempts)| {
             Step::Submit { number, priority, model, tokens, attempts }
@@ -305,20 +254,15 @@ fn outcome() -> impl Strategy<Value = Outcome> {
 fn told() -> BoxedStrategy<Option<RateLimits>> {
     let level = |limits: std::ops::Range<u64>| {
         let most = limits.end;
-        prop::option::of(
-            (limits, 0..most).prop_map(|(limit, remaining)| BucketLevel {
-                limit,
-                remaining,
-                reset: None,
-            }),
-        )
+        prop::option::of((limits, 0..most).prop_map(|(limit, remaining)| BucketLevel {
+            limit,
+            remaining,
+            reset: None,
+        }))
     };
     let limits = (level(0..40), level(0..20_000), level(0..10_000));
-    let limits = limits.prop_map(|(requests, input, output)| RateLimits {
-        requests,
-        input,
-        output,
-    });
+    let limits =
+        limits.prop_map(|(requests, input, output)| RateLimits { requests, input, output });
     prop::option::weighted(0.3, limits).boxed()
 }
 

@@ -86,11 +86,7 @@ fn new_settings_apply_but_learned_limits_stay() {
     let mut world = World::new(one_a_second());
     world.submit(job(1));
     let told = RateLimits {
-        requests: Some(BucketLevel {
-            limit: 30,
-            remaining: 30,
-            reset: None,
-        }),
+        requests: Some(BucketLevel { limit: 30, remaining: 30, reset: None }),
         ..RateLimits::default()
     };
     world.settle_told(1, completed(), Some(told));
@@ -136,15 +132,11 @@ fn the_snapshot_keeps_its_shape() {
 
 #[test]
 fn what_is_sent_keeps_its_shape() {
-    let settlement = Settlement {
-        job: id(1),
-        lease: 2,
-        outcome: Outcome::NotStarted,
-        limits: None,
-    };
+    let settlement =
+        Settlement { job: id(1), lease: 2, outcome: Outcome::NotStarted, limits: None };
     assert_eq!(
         serde_json::to_string(&settlement).unwrap(),
-        r#"{"job":"00000000-0001-7000-8000-000000000000","lease":2,"outcome":{"outcome":"not_started"},"limits":null}"#
+        r#"{"job":"00000000-0001-7000-8000-000000000000","lease":2,"outcome":"not_started","limits":null}"#
     );
     assert_eq!(
         serde_json::to_string(&job(1)).unwrap(),
@@ -159,10 +151,7 @@ fn what_is_sent_keeps_its_shape() {
 /// A world with a job in each place, a closed gate, a pause, and something
 /// learned.
 fn eventful() -> World {
-    let mut world = World::new(Config {
-        slots: 4,
-        ..one_a_second()
-    });
+    let mut world = World::new(Config { slots: 4, ..one_a_second() });
     world.submit_all([job(1), job(2), on("claude-opus-5", 3), job(4)]);
     world.pass(secs(1));
     world.settle(4, completed());

@@ -31,11 +31,7 @@ fn a_more_urgent_job_goes_before_all_that_wait() {
 #[test]
 fn a_release_says_all_that_a_consumer_needs() {
     let mut world = World::new(Config::default());
-    world.submit(Submission {
-        attempts: 2,
-        lease: 7,
-        ..of(Priority::Batch, 1)
-    });
+    world.submit(Submission { attempts: 2, lease: 7, ..of(Priority::Batch, 1) });
     let release = Release {
         job: id(1),
         lease: 8,
@@ -58,10 +54,7 @@ fn submitting_a_known_job_changes_nothing() {
 
 #[test]
 fn no_more_run_at_once_than_there_are_slots() {
-    let mut world = World::new(Config {
-        slots: 3,
-        ..Config::default()
-    });
+    let mut world = World::new(Config { slots: 3, ..Config::default() });
     world.submit_all((1..=5).map(job));
     assert_eq!(world.released(), [1, 2, 3]);
     world.settle(2, completed());
@@ -101,10 +94,7 @@ fn callers_on_both_sides_of_a_full_minute_get_no_second_burst() {
 #[test]
 fn a_job_larger_than_the_bucket_waits_for_a_full_one_and_is_paid_back() {
     let mut world = World::new(one_a_second());
-    let large = Submission {
-        estimate: usage(150_000, 0),
-        ..job(2)
-    };
+    let large = Submission { estimate: usage(150_000, 0), ..job(2) };
     world.submit_all([job(1), large, job(3)]);
     assert_eq!(world.released(), [1]);
     world.pass(Span::from_millis(1_000));
@@ -118,17 +108,9 @@ fn a_job_larger_than_the_bucket_waits_for_a_full_one_and_is_paid_back() {
 #[test]
 fn the_output_is_reserved_by_what_such_calls_produce() {
     let mut world = World::new(one_a_second());
-    let wordy = |number| Submission {
-        estimate: usage(0, 64_000),
-        ..job(number)
-    };
+    let wordy = |number| Submission { estimate: usage(0, 64_000), ..job(number) };
     world.submit(wordy(1));
-    world.settle(
-        1,
-        Outcome::Completed {
-            usage: usage(0, 20_000),
-        },
-    );
+    world.settle(1, Outcome::Completed { usage: usage(0, 20_000) });
     world.submit_all((2..=5).map(wordy));
     assert_eq!(world.released(), [1, 2, 3]);
 }
@@ -137,15 +119,8 @@ fn the_output_is_reserved_by_what_such_calls_produce() {
 fn the_upstreams_limits_are_believed_at_once() {
     let mut world = World::new(one_a_second());
     world.submit(job(1));
-    let half = BucketLevel {
-        limit: 30,
-        remaining: 10,
-        reset: None,
-    };
-    let told = RateLimits {
-        requests: Some(half),
-        ..RateLimits::default()
-    };
+    let half = BucketLevel { limit: 30, remaining: 10, reset: None };
+    let told = RateLimits { requests: Some(half), ..RateLimits::default() };
     world.settle_told(1, completed(), Some(told));
     world.submit_all((2..=60).map(job));
     assert_eq!(world.released().len(), 1 + 10);
@@ -157,30 +132,19 @@ fn the_upstreams_limits_are_believed_at_once() {
 fn absurd_costs_end_like_others() {
     let mut world = World::new(one_a_second());
     for (number, tokens) in [(1, 0), (2, u64::MAX), (3, 1)] {
-        world.submit(Submission {
-            estimate: usage(tokens, tokens),
-            ..job(number)
-        });
+        world.submit(Submission { estimate: usage(tokens, tokens), ..job(number) });
     }
     world.pass(secs(700));
     assert_eq!(world.released(), [1, 2, 3]);
     for number in [1, 2, 3] {
-        world.settle(
-            number,
-            Outcome::Completed {
-                usage: usage(u64::MAX, u64::MAX),
-            },
-        );
+        world.settle(number, Outcome::Completed { usage: usage(u64::MAX, u64::MAX) });
     }
     assert_eq!(world.scheduler.next_deadline(), None);
 }
 
 #[test]
 fn a_waiting_job_can_say_what_for() {
-    let mut world = World::new(Config {
-        slots: 60,
-        ..one_a_second()
-    });
+    let mut world = World::new(Config { slots: 60, ..one_a_second() });
     world.submit_all((1..=62).map(job));
     let start = world.now;
     let waits = |world: &World, number| {
@@ -244,8 +208,5 @@ fn a_hundred_thousand_jobs_wait_as_easily_as_ten() {
 }
 
 fn one_slot() -> Config {
-    Config {
-        slots: 1,
-        ..Config::default()
-    }
+    Config { slots: 1, ..Config::default() }
 }

@@ -29,22 +29,12 @@ fn a_file_longer_than_a_part_goes_in_equal_parts_through_one_buffer() {
 fn no_more_is_read_than_can_be_held() {
     for chunk in [1_000, 1 << 18] {
         let (world, read) = (World::default(), AtomicUsize::new(0));
-        let body = form(&[
-            file("a.pdf", &pdf(PART + PART / 2)),
-            file("b.pdf", &pdf(PART / 2)),
-        ]);
-        let body = stream::iter(
-            body.chunks(chunk)
-                .map(Bytes::copy_from_slice)
-                .collect::<Vec<_>>(),
-        );
+        let body = form(&[file("a.pdf", &pdf(PART + PART / 2)), file("b.pdf", &pdf(PART / 2))]);
+        let body = stream::iter(body.chunks(chunk).map(Bytes::copy_from_slice).collect::<Vec<_>>());
         let body = body.inspect(|chunk| {
             let read = read.fetch_add(chunk.len(), Relaxed) + chunk.len();
             let held = read - world.body_lengths().iter().sum::<usize>();
-            assert!(
-                held <= PART + chunk.len() + 200_000,
-                "{held} bytes are held"
-            );
+            assert!(held <= PART + chunk.len() + 200_000, "{held} bytes are held");
         });
         assert!(world.post_stream(body).is_ok());
     }
@@ -60,15 +50,8 @@ fn a_file_too_large_for_claude_is_refused_before_it_has_all_arrived() {
         read.fetch_add(chunk.len(), Relaxed);
     });
     let problem = world.post_stream(body).unwrap_err();
-    assert_eq!(
-        (problem.status, problem.field.as_deref()),
-        (413, Some("big.pdf"))
-    );
-    assert!(
-        problem.detail.contains("24000000 bytes"),
-        "{}",
-        problem.detail
-    );
+    assert_eq!((problem.status, problem.field.as_deref()), (413, Some("big.pdf")));
+    assert!(problem.detail.contains("24000000 bytes"), "{}", problem.detail);
     assert!(read.load(Relaxed) < 25_000_000);
     assert!(world.is_empty() && world.open_uploads() == 0);
 }
@@ -80,11 +63,7 @@ fn framing_without_end_is_refused() {
         let rest = stream::repeat(Bytes::from(vec![b'x'; 4_096]));
         let body = stream::iter([Bytes::from(start)]).chain(rest);
         let problem = World::default().post_stream(body).unwrap_err();
-        assert!(
-            problem.status == 400 && problem.detail.contains("CRLF"),
-            "{}",
-            problem.detail
-        );
+        assert!(problem.status == 400 && problem.detail.contains("CRLF"), "{}", problem.detail);
     }
 }
 
@@ -93,19 +72,9 @@ fn a_body_cut_off_anywhere_is_refused_and_nothing_is_kept() {
     let body = form(&[file("a.pdf", &pdf(60)), file("b.pdf", &pdf(60))]);
     for end in 0..body.len() - 4 {
         let world = World::default();
-        assert_eq!(
-            world.post(&body[..end], 16).unwrap_err().status,
-            400,
-            "cut at {end}"
-        );
+        assert_eq!(world.post(&body[..end], 16).unwrap_err().status, 400, "cut at {end}");
         let broken = stream::iter([Ok(Bytes::copy_from_slice(&body[..end])), Err("gone")]);
-        let received = block_on(receive(
-            &world,
-            &Permits::new(1),
-            CONTENT_TYPE,
-            broken,
-            batch(),
-        ));
+        let received = block_on(receive(&world, &Permits::new(1), CONTENT_TYPE, broken, batch()));
         assert_eq!(received.unwrap_err().status, 400, "broken at {end}");
         assert!(world.is_empty());
     }
@@ -143,33 +112,21 @@ fn a_lasting_fault_of_the_store_leaves_nothing() {
 #[test]
 fn a_store_that_stays_away_is_a_503_and_its_own_fault_a_500() {
     let body = form(&[file("a.pdf", &pdf(70))]);
-    for (fault, status) in [
-        (Fault::Before, 503),
-        (Fault::After, 503),
-        (Fault::Refused, 500),
-    ] {
-        let problem = World::failing(0..u32::MAX, fault)
-            .post(&body, 99)
-            .unwrap_err();
+    for (fault, status) in [(Fault::Before, 503), (Fault::After, 503), (Fault::Refused, 500)] {
+        let problem = World::failing(0..u32::MAX, fault).post(&body, 99).unwrap_err();
         assert_eq!(problem.status, status);
     }
 }
 
 #[test]
 fn a_refusal_leaves_nothing_even_when_the_store_falters() {
-    let body = form(&[
-        file("a.pdf", &pdf(70)),
-        file("b.pdf", &pdf(PART + 9)),
-        file("c.pdf", b"<html>"),
-    ]);
+    let body =
+        form(&[file("a.pdf", &pdf(70)), file("b.pdf", &pdf(PART + 9)), file("c.pdf", b"<html>")]);
     for fault in [Fault::Before, Fault::After] {
         for first in placements(&body) {
             let world = World::failing(first..first + 3, fault);
             let problem = world.post(&body, 1 << 16).unwrap_err();
-            assert_eq!(
-                (problem.status, problem.field.as_deref()),
-                (400, Some("c.pdf"))
-            );
+            assert_eq!((problem.status, problem.field.as_deref()), (400, Some("c.pdf")));
             assert!(world.is_empty(), "{fault:?} at {first}");
         }
     }

@@ -19,14 +19,10 @@ fn every_file_arrives_whole_whatever_its_name_is_written_like() {
         let body = fixture(case);
         for chunk in [1, 7, body.len()] {
             let world = World::default();
-            let form = world
-                .post(&body, chunk)
-                .unwrap_or_else(|problem| panic!("{case}: {problem:?}"));
-            let expected: Vec<_> = names
-                .iter()
-                .map(|name| (*name).to_owned())
-                .zip(contents(&body))
-                .collect();
+            let form =
+                world.post(&body, chunk).unwrap_or_else(|problem| panic!("{case}: {problem:?}"));
+            let expected: Vec<_> =
+                names.iter().map(|name| (*name).to_owned()).zip(contents(&body)).collect();
             assert_eq!(world.files(&form), expected, "{case} in chunks of {chunk}");
         }
     }
@@ -38,12 +34,7 @@ fn a_hundred_files_of_one_name_stay_apart_and_in_order() {
     let form = world.post(&body, 4_096).unwrap();
     let files = world.files(&form);
     assert_eq!(files.len(), MAX_FILES);
-    assert!(
-        files
-            .iter()
-            .map(|(_, content)| content)
-            .eq(&contents(&body))
-    );
+    assert!(files.iter().map(|(_, content)| content).eq(&contents(&body)));
     assert!(form.files.iter().map(|file| file.index).eq(0..100));
 }
 
@@ -55,15 +46,9 @@ fn a_form_without_the_right_files_is_refused() {
     let misnamed = "Content-Disposition: form-data; name=file; filename=a.pdf\r\n\r\n%PDF-1.7";
     let unnamed = b"X: y\r\n\r\nz".to_vec();
     let html = file("page.pdf", &fixture("c10-html.pdf"));
-    refuses(
-        &form(&[misnamed.into()]),
-        "no files in field `files`: there is no field `file`",
-    );
+    refuses(&form(&[misnamed.into()]), "no files in field `files`: there is no field `file`");
     refuses(&form(&[text("model", "m")]), "no files in field `files`");
-    refuses(
-        &form(&[good(), html]),
-        "\"page.pdf\": the file is not a PDF",
-    );
+    refuses(&form(&[good(), html]), "\"page.pdf\": the file is not a PDF");
     refuses(&form(&[good(), file("a\0b.pdf", b"%PDF-")]), "malformed");
     refuses(&form(&[good(), unnamed]), "part 2 of the form has no name");
     refuses(b"", "cut off");
@@ -74,22 +59,10 @@ fn a_form_without_the_right_files_is_refused() {
 fn a_form_with_the_wrong_fields_is_refused() {
     let (long, model) = ("x".repeat(200_001), text("model", "a"));
     let not_text = [&text("prompt", "")[..], b"\xff"].concat();
-    refuses(
-        &form(&[good(), text("promt", "x")]),
-        "no field `promt`; allowed are `files`",
-    );
-    refuses(
-        &form(&[good(), model.clone(), model]),
-        "`model` was sent twice",
-    );
-    refuses(
-        &form(&[good(), text("prompt", &long)]),
-        "`prompt` is longer than 200000",
-    );
-    refuses(
-        &form(&[good(), text("maxTokens", &long)]),
-        "`maxTokens` is longer than 32",
-    );
+    refuses(&form(&[good(), text("promt", "x")]), "no field `promt`; allowed are `files`");
+    refuses(&form(&[good(), model.clone(), model]), "`model` was sent twice");
+    refuses(&form(&[good(), text("prompt", &long)]), "`prompt` is longer than 200000");
+    refuses(&form(&[good(), text("maxTokens", &long)]), "`maxTokens` is longer than 32");
     refuses(&form(&[good(), not_text]), "`prompt` is not UTF-8");
 }
 
@@ -141,22 +114,11 @@ fn an_upload_waits_for_its_turn_and_gives_it_back() {
 
 #[test]
 fn a_file_is_measured_against_the_model_and_the_prompt() {
-    let instructions = |model, prompt| Instructions {
-        model,
-        max_tokens: 9,
-        system: None,
-        prompt,
-    };
+    let instructions = |model, prompt| Instructions { model, max_tokens: 9, system: None, prompt };
     let long = "x".repeat(100_000);
     for (bytes, pages, model, prompt, status) in [
         (24_000_000 - 1_500, None, "claude-sonnet-5", "p", None),
-        (
-            24_000_000 - 1_500,
-            None,
-            "claude-sonnet-5",
-            long.as_str(),
-            Some(413),
-        ),
+        (24_000_000 - 1_500, None, "claude-sonnet-5", long.as_str(), Some(413)),
         (24_000_000, Some(1), "claude-sonnet-5", "p", Some(413)),
         (9, Some(100), "claude-haiku-4-5", "p", None),
         (9, Some(101), "claude-haiku-4-5", "p", Some(400)),
@@ -167,20 +129,14 @@ fn a_file_is_measured_against_the_model_and_the_prompt() {
             status,
             "{bytes} {pages:?}"
         );
-        assert!(
-            checked
-                .err()
-                .is_none_or(|problem| problem.detail.contains("\"a.pdf\""))
-        );
+        assert!(checked.err().is_none_or(|problem| problem.detail.contains("\"a.pdf\"")));
     }
 }
 
 #[test]
 fn a_form_that_led_to_nothing_can_be_discarded() {
     let world = World::default();
-    let form = world
-        .post(&fixture("good-two-files.multipart"), 100)
-        .unwrap();
+    let form = world.post(&fixture("good-two-files.multipart"), 100).unwrap();
     block_on(form.discard(&world));
     assert!(world.is_empty());
 }
@@ -191,11 +147,7 @@ fn refuses(body: &[u8], words: &str) {
         let world = World::default();
         let problem = world.post(body, chunk).unwrap_err();
         assert_eq!(problem.status, 400);
-        assert!(
-            problem.detail.contains(words),
-            "{words}: {}",
-            problem.detail
-        );
+        assert!(problem.detail.contains(words), "{words}: {}", problem.detail);
         assert!(world.is_empty());
     }
 }
@@ -207,18 +159,8 @@ fn good() -> Vec<u8> {
 fn received(bytes: u64, pages: Option<u32>) -> Form {
     let job = JobId::new(Timestamp::default(), [Entropy(1); 2]);
     let (filename, key) = ("a.pdf".to_owned(), String::new());
-    let file = UploadedFile {
-        job,
-        index: 0,
-        filename,
-        key,
-        bytes,
-        pages,
-    };
-    Form {
-        files: vec![file],
-        fields: Fields::default(),
-    }
+    let file = UploadedFile { job, index: 0, filename, key, bytes, pages };
+    Form { files: vec![file], fields: Fields::default() }
 }
 
 fn fixture(name: &str) -> Vec<u8> {
@@ -255,10 +197,7 @@ const ACCEPTED: [(&str, &[&str]); 15] = [
     ("c05-octet-stream.multipart", &["a.pdf"]),
     ("c05-type-first.multipart", &["a.pdf"]),
     ("c05-type-only.multipart", &["file-1.pdf"]),
-    (
-        "c08-batch.multipart",
-        &["good.pdf", "locked.pdf", "owner.pdf"],
-    ),
+    ("c08-batch.multipart", &["good.pdf", "locked.pdf", "owner.pdf"]),
 ];
 
 const REFUSED: [(&str, &str); 5] = [

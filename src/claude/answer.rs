@@ -181,12 +181,7 @@ mod tests {
         assert_eq!(read(&[" \n"]), cut);
         assert_eq!(read(&[r#"{"type":"message","cont"#]), cut);
         assert_eq!(read(&["<html>502</html>"]), cut);
-        for strange in [
-            r#"{"type":"job"}"#,
-            "{}",
-            "{]",
-            r#"{"type":"message","content":"x"}"#,
-        ] {
+        for strange in [r#"{"type":"job"}"#, "{}", "{]", r#"{"type":"message","content":"x"}"#] {
             let read = read(&[strange]);
             assert!(matches!(read, Err(CallFailure::Unexpected(_))), "{strange}");
         }

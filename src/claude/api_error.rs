@@ -28,15 +28,10 @@ impl ApiError {
 
     fn of_json(body: &Value) -> Self {
         let error = body.get("error").unwrap_or(body);
-        let message = [
-            error.get("message"),
-            Some(error),
-            body.get("message"),
-            body.get("detail"),
-        ]
-        .into_iter()
-        .flatten()
-        .find_map(Value::as_str);
+        let message = [error.get("message"), Some(error), body.get("message"), body.get("detail")]
+            .into_iter()
+            .flatten()
+            .find_map(Value::as_str);
         Self {
             kind: word(error.get("type")),
             code: word(error.pointer("/details/error_code")),
@@ -45,10 +40,7 @@ impl ApiError {
     }
 
     fn of_text(text: &str) -> Self {
-        Self {
-            message: text.split_whitespace().collect::<Vec<_>>().join(" "),
-            ..Self::default()
-        }
+        Self { message: text.split_whitespace().collect::<Vec<_>>().join(" "), ..Self::default() }
     }
 }
 

@@ -100,8 +100,7 @@ impl Assembly {
         let content = elements(content).ok_or_else(|| unexpected("content"))?;
         for (index, block) in (0..).zip(content) {
             let block = Members::read(block).and_then(|block| Block::start(index, block));
-            self.blocks
-                .push(block.ok_or_else(|| unexpected("content"))?);
+            self.blocks.push(block.ok_or_else(|| unexpected("content"))?);
         }
         let mut message = Object::from(message);
         self.bytes = message.iter().map(|(_, value)| value.len()).sum();
@@ -112,14 +111,11 @@ impl Assembly {
 
     fn open_block(&mut self, event: &Members<'_>) -> Result<(), CallFailure> {
         self.begun("content_block_start")?;
-        let block = event
-            .object("content_block")
-            .zip(event.get("content_block"));
+        let block = event.object("content_block").zip(event.get("content_block"));
         let (block, written) = block.ok_or_else(|| unexpected("content_block_start"))?;
         let index = event.number("index").unwrap_or(self.blocks.len() as u64);
         let block = Block::start(index, block);
-        self.blocks
-            .push(block.ok_or_else(|| unexpected("content_block_start"))?);
+        self.blocks.push(block.ok_or_else(|| unexpected("content_block_start"))?);
         self.keep(written.len())
     }
 
@@ -128,9 +124,7 @@ impl Assembly {
         let index = event.number("index");
         let mut newest_first = self.blocks.iter_mut().rev();
         let block = newest_first.find(|block| index.is_none_or(|index| block.index == index));
-        let added = block
-            .zip(event.object("delta"))
-            .and_then(|(block, delta)| block.grow(&delta));
+        let added = block.zip(event.object("delta")).and_then(|(block, delta)| block.grow(&delta));
         self.keep(added.ok_or_else(|| unexpected("content_block_delta"))?)
     }
 

@@ -40,14 +40,7 @@ impl Block {
             text = Some(written.map_or(Some(String::new()), json::text)?);
             fields.set("text", "null");
         }
-        Some(Self {
-            index,
-            fields,
-            text,
-            thinking: None,
-            input: String::new(),
-            citations: None,
-        })
+        Some(Self { index, fields, text, thinking: None, input: String::new(), citations: None })
     }
 
     /// Applies a delta and returns how many bytes it added. `None` if a delta
@@ -81,16 +74,12 @@ impl Block {
             self.fields.set_text("thinking", &thinking);
         }
         if let Some(citations) = take(&mut self.citations) {
-            self.fields
-                .set("citations", format!("[{}]", citations.join(",")));
+            self.fields.set("citations", format!("[{}]", citations.join(",")));
         }
         if !self.input.trim().is_empty() {
             self.fields.set("input", whole_input(self.input));
         }
-        WholeBlock {
-            fields: self.fields,
-            text: self.text,
-        }
+        WholeBlock { fields: self.fields, text: self.text }
     }
 
     fn assign(&mut self, key: &str, json: &str) -> usize {
@@ -100,8 +89,7 @@ impl Block {
 
     fn thinking_so_far(&mut self) -> &mut String {
         let begun = self.fields.get("thinking").and_then(json::text);
-        self.thinking
-            .get_or_insert_with(|| begun.unwrap_or_default())
+        self.thinking.get_or_insert_with(|| begun.unwrap_or_default())
     }
 
     fn citations_so_far(&mut self) -> &mut Vec<String> {
@@ -151,28 +139,13 @@ mod tests {
     fn tool_input_keeps_the_digits_it_was_written_with() {
         let tool = r#"{"type":"tool_use","id":"t","input":{}}"#;
         let delta = |part: &str| {
-            format!(
-                r#"{{"type":"input_json_delta","partial_json":{}}}"#,
-                quoted(part)
-            )
+            format!(r#"{{"type":"input_json_delta","partial_json":{}}}"#, quoted(part))
         };
-        let whole = grow(
-            tool,
-            &[
-                &delta(""),
-                &delta(r#"{"n":1234567890"#),
-                &delta("1234567890.10}"),
-            ],
-        );
-        assert_eq!(
-            whole.fields.get("input"),
-            Some(r#"{"n":12345678901234567890.10}"#)
-        );
+        let whole =
+            grow(tool, &[&delta(""), &delta(r#"{"n":1234567890"#), &delta("1234567890.10}")]);
+        assert_eq!(whole.fields.get("input"), Some(r#"{"n":12345678901234567890.10}"#));
         let cut = grow(tool, &[&delta(r#"{"n":"a"#)]);
-        assert_eq!(
-            cut.fields.get("input"),
-            Some(r#"{"INVALID_JSON":"{\"n\":\"a"}"#)
-        );
+        assert_eq!(cut.fields.get("input"), Some(r#"{"INVALID_JSON":"{\"n\":\"a"}"#));
         assert_eq!(grow(tool, &[]).fields.get("input"), Some("{}"));
     }
 
@@ -191,10 +164,7 @@ mod tests {
     fn a_text_block_needs_a_text_that_is_one() {
         let start = |json| Block::start(0, Members::read(json).unwrap());
         assert!(start(r#"{"type":"text","text":5}"#).is_none());
-        assert_eq!(
-            start(r#"{"type":"text"}"#).unwrap().text.as_deref(),
-            Some("")
-        );
+        assert_eq!(start(r#"{"type":"text"}"#).unwrap().text.as_deref(), Some(""));
     }
 
     fn grow(begun: &str, deltas: &[&str]) -> WholeBlock {

@@ -21,9 +21,6 @@ mod tests {
     #[test]
     fn the_version_decides_which_header_carries_the_key() {
         assert_eq!(key_header("2023-06-01", "k"), ("x-api-key", "k".to_owned()));
-        assert_eq!(
-            key_header("2026-10-21", "k"),
-            ("authorization", "Bearer k".to_owned())
-        );
+        assert_eq!(key_header("2026-10-21", "k"), ("authorization", "Bearer k".to_owned()));
     }
 }

@@ -34,11 +34,7 @@ pub fn estimate_counts(ascii: u64, cjk: u64, other: u64, data_bytes: u64, model:
 /// one page for every 50 kB.
 #[must_use]
 pub fn estimate_pdf(bytes: u64, pages: Option<u32>, model: &str) -> Tokens {
-    let guess = || {
-        bytes
-            .div_ceil(BYTES_PER_PAGE)
-            .clamp(1, max_pages(model).into())
-    };
+    let guess = || bytes.div_ceil(BYTES_PER_PAGE).clamp(1, max_pages(model).into());
     let pages = pages.map_or_else(guess, u64::from);
     Tokens::new(pages.saturating_mul(match Tokenizer::of(model) {
         Tokenizer::Old => 2_500,
@@ -55,10 +51,7 @@ pub(super) struct Meter {
 
 impl Meter {
     pub(super) fn of(model: &str) -> Self {
-        Self {
-            tokenizer: Tokenizer::of(model),
-            thousandths: 0,
-        }
+        Self { tokenizer: Tokenizer::of(model), thousandths: 0 }
     }
 
     /// Adds a character or, from an escape in JSON, one half of a surrogate
@@ -152,10 +145,7 @@ mod tests {
         assert_eq!(estimate_pdf(1, Some(100), NEW), Tokens::new(325_000));
         assert_eq!(estimate_pdf(600, None, OLD), Tokens::new(2_500));
         assert_eq!(estimate_pdf(100_001, None, OLD), Tokens::new(7_500));
-        assert_eq!(
-            estimate_pdf(u64::MAX, None, "claude-haiku-4-5"),
-            Tokens::new(250_000)
-        );
+        assert_eq!(estimate_pdf(u64::MAX, None, "claude-haiku-4-5"), Tokens::new(250_000));
     }
 
     #[test]

@@ -8,14 +8,7 @@ use super::estimate::{Meter, estimate_pdf};
 /// The guess for a request that passed [`guard_json`](super::guard_json).
 #[must_use]
 pub fn estimate_request(json: &str, model: &str) -> crate::domain::Tokens {
-    let mut walk = Walk {
-        json,
-        at: 0,
-        model,
-        meter: Meter::of(model),
-        open: Vec::new(),
-        key: "",
-    };
+    let mut walk = Walk { json, at: 0, model, meter: Meter::of(model), open: Vec::new(), key: "" };
     while walk.step().is_some() {}
     walk.meter.tokens()
 }
@@ -48,10 +41,7 @@ impl<'a> Walk<'a> {
         self.at += 1;
         match byte {
             b'"' => self.string()?,
-            b'{' => self.open.push(Object {
-                key: self.key,
-                ..Object::default()
-            }),
+            b'{' => self.open.push(Object { key: self.key, ..Object::default() }),
             b'}' => self.close(),
             _ => {}
         }
@@ -101,8 +91,7 @@ impl<'a> Walk<'a> {
         match object.kind {
             "image" if object.elsewhere => self.meter.add_image(0),
             _ if object.elsewhere => {
-                self.meter
-                    .add(estimate_pdf(0, Some(PAGES_ELSEWHERE), self.model));
+                self.meter.add(estimate_pdf(0, Some(PAGES_ELSEWHERE), self.model));
             }
             _ => {}
         }
@@ -111,11 +100,7 @@ impl<'a> Walk<'a> {
     fn text(&mut self, raw: &'a str) {
         let mut rest = raw.chars();
         while let Some(c) = rest.next() {
-            let code = if c == '\\' {
-                escaped(&mut rest)
-            } else {
-                c.into()
-            };
+            let code = if c == '\\' { escaped(&mut rest) } else { c.into() };
             self.meter.add_code(code);
         }
     }
@@ -162,10 +147,7 @@ mod tests {
     fn escapes_cost_what_they_stand_for() {
         let plain = estimate(&message(r#""漢字""#));
         assert_eq!(estimate(&message(r#""\u6f22\u5b57""#)), plain);
-        assert_eq!(
-            estimate(&message(r#""\ud83d\udcc4""#)),
-            estimate(&message(r#""📄""#))
-        );
+        assert_eq!(estimate(&message(r#""\ud83d\udcc4""#)), estimate(&message(r#""📄""#)));
     }
 
     #[test]
@@ -180,17 +162,12 @@ mod tests {
     fn files_are_weighed_by_kind_and_in_any_order() {
         let data = "A".repeat(400_000);
         let file = |fields: &str| estimate(&format!(r#"{{"source":{{{fields}}}}}"#));
-        let image = file(&format!(
-            r#""data":"{data}","type":"base64","media_type":"image/png""#
-        ));
+        let image = file(&format!(r#""data":"{data}","type":"base64","media_type":"image/png""#));
         assert!((1_600..1_650).contains(&image), "{image}");
-        let pdf = file(&format!(
-            r#""media_type":"application/pdf","type":"base64","data":"{data}""#
-        ));
+        let pdf =
+            file(&format!(r#""media_type":"application/pdf","type":"base64","data":"{data}""#));
         assert!((15_000..15_050).contains(&pdf), "{pdf}");
-        let text = file(&format!(
-            r#""media_type":"text/plain","type":"text","data":"{data}""#
-        ));
+        let text = file(&format!(r#""media_type":"text/plain","type":"text","data":"{data}""#));
         assert!(text > 120_000);
     }
 
@@ -207,15 +184,7 @@ mod tests {
 
     #[test]
     fn text_that_is_no_json_costs_something_and_harms_nothing() {
-        for odd in [
-            "",
-            "\"",
-            "{{{",
-            "}}}",
-            r#"{"a":"\"#,
-            r#"{"a":"\u12"#,
-            "[1,2",
-        ] {
+        for odd in ["", "\"", "{{{", "}}}", r#"{"a":"\"#, r#"{"a":"\u12"#, "[1,2"] {
             estimate(odd);
         }
     }

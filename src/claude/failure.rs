@@ -38,11 +38,7 @@ impl CallFailure {
         body: &[u8],
         now: Timestamp,
     ) -> Self {
-        Self::Status {
-            status,
-            error: ApiError::read(body),
-            advice: Advice::read(header, now),
-        }
+        Self::Status { status, error: ApiError::read(body), advice: Advice::read(header, now) }
     }
 }
 

@@ -16,9 +16,7 @@ impl<'a> Members<'a> {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'a str)> {
-        self.0
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.get()))
+        self.0.iter().map(|(key, value)| (key.as_str(), value.get()))
     }
 
     /// The text of a member's value; the last one wins, as at Claude.
@@ -104,9 +102,7 @@ impl Object {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.as_str()))
+        self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
     /// The object's own JSON text.
@@ -135,9 +131,7 @@ pub(super) fn elements(json: &str) -> Option<Vec<&str>> {
 /// Reads a JSON string. Half a surrogate pair becomes U+FFFD, where serde
 /// would refuse the whole answer.
 pub(super) fn text(json: &str) -> Option<String> {
-    serde_json::from_str::<Lenient>(json)
-        .ok()
-        .map(|text| text.0)
+    serde_json::from_str::<Lenient>(json).ok().map(|text| text.0)
 }
 
 struct Lenient(String);
@@ -180,10 +174,7 @@ mod tests {
     fn the_last_of_equal_keys_wins_and_numbers_keep_their_digits() {
         let members = Members::read(r#"{"a":1, "a" : 12345678901234567890123}"#).unwrap();
         assert_eq!(members.get("a"), Some("12345678901234567890123"));
-        assert_eq!(
-            Object::from(members).to_json(),
-            r#"{"a":12345678901234567890123}"#
-        );
+        assert_eq!(Object::from(members).to_json(), r#"{"a":12345678901234567890123}"#);
     }
 
     #[test]

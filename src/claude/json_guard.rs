@@ -34,9 +34,8 @@ pub enum JsonFault {
 /// [`JsonFault`] names the offset.
 pub fn guard_json(body: &[u8]) -> Result<&str, JsonFault> {
     let body = without_mark(body);
-    let text = str::from_utf8(body).map_err(|error| JsonFault::NotUtf8 {
-        at: error.valid_up_to(),
-    })?;
+    let text =
+        str::from_utf8(body).map_err(|error| JsonFault::NotUtf8 { at: error.valid_up_to() })?;
     let (mut depth, mut inside, mut escaped) = (0_usize, false, false);
     for (at, byte) in text.bytes().enumerate() {
         match byte {
@@ -68,10 +67,7 @@ mod tests {
 
     #[test]
     fn a_byte_order_mark_is_taken_off() {
-        assert_eq!(
-            guard_json(b"\xef\xbb\xbf{\"prompt\":\"hello\"}"),
-            Ok(r#"{"prompt":"hello"}"#)
-        );
+        assert_eq!(guard_json(b"\xef\xbb\xbf{\"prompt\":\"hello\"}"), Ok(r#"{"prompt":"hello"}"#));
     }
 
     #[test]
@@ -105,9 +101,6 @@ mod tests {
             guard_json(deep.as_bytes()).unwrap_err().to_string(),
             "the JSON is nested more than 127 levels deep, at byte 127"
         );
-        assert_eq!(
-            guard_json(b"{\"a\":\"\xff\"}"),
-            Err(JsonFault::NotUtf8 { at: 6 })
-        );
+        assert_eq!(guard_json(b"{\"a\":\"\xff\"}"), Err(JsonFault::NotUtf8 { at: 6 }));
     }
 }

@@ -32,10 +32,8 @@ pub fn max_pages(model: &str) -> u32 {
 /// `claude-haiku-4-5-20251001` is 4.5, `claude-3-opus-20240229` is 3.0. A date
 /// is too long to be taken for a version.
 fn version(model: &str) -> Option<(u32, u32)> {
-    let mut numbers = model
-        .split('-')
-        .filter(|part| part.len() <= 2)
-        .filter_map(|part| part.parse().ok());
+    let mut numbers =
+        model.split('-').filter(|part| part.len() <= 2).filter_map(|part| part.parse().ok());
     Some((numbers.next()?, numbers.next().unwrap_or(0)))
 }
 
@@ -56,11 +54,7 @@ mod tests {
             ("claude-opus-5", Tokenizer::New, 600),
             ("claude-mythos-preview", Tokenizer::New, 600),
         ] {
-            assert_eq!(
-                (Tokenizer::of(model), max_pages(model)),
-                (tokenizer, pages),
-                "{model}"
-            );
+            assert_eq!((Tokenizer::of(model), max_pages(model)), (tokenizer, pages), "{model}");
         }
     }
 }

@@ -27,11 +27,7 @@ impl CallFailure {
     #[must_use]
     pub fn outcome(self) -> Outcome {
         match self {
-            Self::Status {
-                status,
-                error,
-                advice,
-            } => of_status(status, error, advice),
+            Self::Status { status, error, advice } => of_status(status, error, advice),
             Self::InAnswer(error) => {
                 let status = error.kind.as_deref().map_or(UNKNOWN, status_of);
                 of_status(status, error, Advice::default())
@@ -87,11 +83,8 @@ fn class(status: u16, error: &ApiError, should_retry: Option<bool>) -> Class {
 }
 
 /// The account may not spend for now, whatever the status says.
-const WAITING_ACCOUNT_CODES: [&str; 3] = [
-    "enforced_spend_limit_reached",
-    "contract_spend_limit_reached",
-    "organization_on_hold",
-];
+const WAITING_ACCOUNT_CODES: [&str; 3] =
+    ["enforced_spend_limit_reached", "contract_spend_limit_reached", "organization_on_hold"];
 
 /// Statuses whose text tells more than their type.
 const BY_TEXT: [(u16, &str, Class); 2] = [
@@ -146,10 +139,7 @@ fn described(status: u16, error: ApiError) -> JobError {
 const UNEXPECTED: &str = "unexpected_answer";
 
 fn transient(kind: &str, message: &str) -> Outcome {
-    Outcome::Transient {
-        error: job_error(kind, message),
-        retry_after: None,
-    }
+    Outcome::Transient { error: job_error(kind, message), retry_after: None }
 }
 
 /// Errors are shown to tenants: no control characters, and nothing that looks

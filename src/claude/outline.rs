@@ -38,21 +38,14 @@ mod tests {
         let request = r#"{"stream":false,"model":"m","max_tokens":5,"stream":true}"#;
         assert_eq!(
             Outline::read(request),
-            Ok(Outline {
-                model: Some("m".to_owned()),
-                max_tokens: Some(5),
-                stream: true
-            })
+            Ok(Outline { model: Some("m".to_owned()), max_tokens: Some(5), stream: true })
         );
     }
 
     #[test]
     fn what_is_missing_or_strange_is_none() {
         let outline = Outline::read(r#"{"model":7,"max_tokens":-1,"stream":1}"#).unwrap();
-        assert_eq!(
-            (outline.model, outline.max_tokens, outline.stream),
-            (None, None, false)
-        );
+        assert_eq!((outline.model, outline.max_tokens, outline.stream), (None, None, false));
         assert_eq!(Outline::read("[]"), Err(NotAnObject));
     }
 }

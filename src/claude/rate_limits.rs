@@ -44,15 +44,9 @@ mod tests {
         });
         let requests = limits.requests.unwrap();
         assert_eq!((requests.limit, requests.remaining), (50, 49));
-        assert_eq!(
-            requests.reset,
-            Some(Timestamp::from_millis(1_711_483_200_000))
-        );
+        assert_eq!(requests.reset, Some(Timestamp::from_millis(1_711_483_200_000)));
         let input = limits.input.unwrap();
-        assert_eq!(
-            (input.limit, input.remaining, input.reset),
-            (40_000, 0, None)
-        );
+        assert_eq!((input.limit, input.remaining, input.reset), (40_000, 0, None));
         assert_eq!(limits.output, None);
     }
 

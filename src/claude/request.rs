@@ -42,11 +42,7 @@ pub fn streamed(request: &str) -> Result<String, NotAnObject> {
         let (before, after) = request.split_once('{').ok_or(NotAnObject)?;
         body += before;
         body += STREAM_FIRST;
-        body += if members.iter().next().is_some() {
-            ","
-        } else {
-            ""
-        };
+        body += if members.iter().next().is_some() { "," } else { "" };
         body += after;
     } else {
         body += request.get(copied..).ok_or(NotAnObject)?;
@@ -99,9 +95,7 @@ impl Instructions<'_> {
 
     /// Everything up to the user's content.
     fn head(&self) -> String {
-        let system = self
-            .system
-            .map(|text| format!(r#""system":{},"#, quoted(text)));
+        let system = self.system.map(|text| format!(r#""system":{},"#, quoted(text)));
         format!(
             r#"{STREAM_FIRST},"model":{},"max_tokens":{},{}"messages":[{{"role":"user","content":"#,
             quoted(self.model),
@@ -124,8 +118,7 @@ impl PdfBody {
     /// The exact length of the body with a PDF of `pdf_bytes` in it.
     #[must_use]
     pub fn content_length(&self, pdf_bytes: u64) -> u64 {
-        self.overhead()
-            .saturating_add(Base64Stream::encoded_len(pdf_bytes))
+        self.overhead().saturating_add(Base64Stream::encoded_len(pdf_bytes))
     }
 
     /// The largest PDF that still fits into [`MAX_REQUEST_BYTES`].
@@ -184,10 +177,7 @@ mod tests {
 
     #[test]
     fn a_prompt_becomes_a_request() {
-        let instructions = Instructions {
-            system: Some("be \"brief\""),
-            ..plain("a\nb\0")
-        };
+        let instructions = Instructions { system: Some("be \"brief\""), ..plain("a\nb\0") };
         assert_eq!(
             read(&instructions.body()),
             json!({
@@ -224,12 +214,7 @@ mod tests {
     }
 
     fn plain(prompt: &str) -> Instructions<'_> {
-        Instructions {
-            model: "claude-test",
-            max_tokens: 16,
-            system: None,
-            prompt,
-        }
+        Instructions { model: "claude-test", max_tokens: 16, system: None, prompt }
     }
 
     fn read(body: &str) -> Value {

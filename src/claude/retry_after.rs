@@ -27,10 +27,7 @@ impl Advice {
             decimal(&text, 1.0).or_else(|| until(&text, now))
         });
         let should_retry = header("x-should-retry");
-        Self {
-            retry_after,
-            should_retry: should_retry.and_then(|word| word.trim().parse().ok()),
-        }
+        Self { retry_after, should_retry: should_retry.and_then(|word| word.trim().parse().ok()) }
     }
 }
 
@@ -69,10 +66,7 @@ mod tests {
             (&"9".repeat(400), Some(MAX_RETRY_AFTER.as_millis())),
             ("Sun, 06 Nov 1994 08:49:37 GMT", Some(30_000)),
             ("Sun, 06 Nov 1994 08:49:07 GMT", None),
-            (
-                "Sat, 06 Nov 2094 08:49:07 GMT",
-                Some(MAX_RETRY_AFTER.as_millis()),
-            ),
+            ("Sat, 06 Nov 2094 08:49:07 GMT", Some(MAX_RETRY_AFTER.as_millis())),
             ("0", None),
             ("-3", None),
             ("inf", None),

@@ -116,9 +116,7 @@ mod tests {
     #[test]
     fn every_line_end_ends_a_line() {
         for end in ["\n", "\r", "\r\n"] {
-            let text = [
-                ": hi", "event: a", "data: 1", "data:2", "id: 7", "", "data", "", "",
-            ];
+            let text = [": hi", "event: a", "data: 1", "data:2", "id: 7", "", "data", "", ""];
             assert_eq!(
                 events(&[text.join(end).as_bytes()]),
                 [event("a", "1\n2"), event("", "")],
@@ -171,10 +169,7 @@ mod tests {
     }
 
     fn event(name: &str, data: &str) -> Event {
-        Event {
-            name: name.to_owned(),
-            data: data.to_owned(),
-        }
+        Event { name: name.to_owned(), data: data.to_owned() }
     }
 
     fn events(chunks: &[&[u8]]) -> Vec<Event> {

@@ -122,11 +122,7 @@ impl Join {
             }
             self.pieces.pop_front();
         }
-        if text.is_empty() {
-            Ok(())
-        } else {
-            Err(JoinFault::WrongLength)
-        }
+        if text.is_empty() { Ok(()) } else { Err(JoinFault::WrongLength) }
     }
 
     /// Appends the end of the message.
@@ -136,11 +132,7 @@ impl Join {
     /// [`JoinFault::WrongLength`] if text is missing.
     pub fn finish(mut self, out: &mut Vec<u8>) -> Result<(), JoinFault> {
         self.push(&[], out)?;
-        if self.pieces.is_empty() {
-            Ok(())
-        } else {
-            Err(JoinFault::WrongLength)
-        }
+        if self.pieces.is_empty() { Ok(()) } else { Err(JoinFault::WrongLength) }
     }
 }
 
@@ -172,30 +164,21 @@ mod tests {
     fn a_skeleton_keeps_its_shape() {
         let object = |json| Object::from(Members::read(json).unwrap());
         let blocks = [
-            (
-                object(r#"{"type":"text","text":null,"citations":[{"é": 1}]}"#),
-                Some(6),
-            ),
+            (object(r#"{"type":"text","text":null,"citations":[{"é": 1}]}"#), Some(6)),
             (object("{}"), None),
         ];
         assert_eq!(
             skeleton(&object(r#"{"id":"m","content":null}"#), &blocks),
             r#"{"id":"m","content":[{"type":"text","text":6,"citations":[{"\u00e9":1}]},{}]}"#
         );
-        assert_eq!(
-            skeleton(&object(r#"{"content":null}"#), &[]),
-            r#"{"content":[]}"#
-        );
+        assert_eq!(skeleton(&object(r#"{"content":null}"#), &[]), r#"{"content":[]}"#);
     }
 
     #[test]
     fn text_of_another_length_is_refused() {
         let join = || Join::new(r#"{"content":[{"type":"text","text":3}]}"#).unwrap();
         assert_eq!(join().text_len(), 3);
-        assert_eq!(
-            join().push(b"four", &mut Vec::new()),
-            Err(JoinFault::WrongLength)
-        );
+        assert_eq!(join().push(b"four", &mut Vec::new()), Err(JoinFault::WrongLength));
         let mut short = join();
         short.push(b"tw", &mut Vec::new()).unwrap();
         assert_eq!(short.finish(&mut Vec::new()), Err(JoinFault::WrongLength));

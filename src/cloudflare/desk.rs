@@ -204,7 +204,9 @@ impl Desk {
         let desk = Rc::clone(self);
         self.state.wait_until(async move {
             let settled = match reconcile(&desk.shell, &leases).await {
-                Ok(settlements) => desk.apply(settlements).await.map(drop).map_err(|error| error.to_string()),
+                Ok(settlements) => {
+                    desk.apply(settlements).await.map(drop).map_err(|error| error.to_string())
+                }
                 Err(error) => Err(error.to_string()),
             };
             if let Err(error) = settled {

@@ -71,7 +71,8 @@ impl Upload for R2Upload {
     }
 
     async fn complete(&mut self) -> PortResult<()> {
-        let parts = self.parts.iter().map(|part| UploadedPart::new(part.part_number(), part.etag()));
+        let parts =
+            self.parts.iter().map(|part| UploadedPart::new(part.part_number(), part.etag()));
         let parts: Vec<_> = parts.collect();
         // `complete` consumes its handle, and it may have to be asked twice.
         let upload = asked(self.bucket.resume_multipart_upload(&self.key, &self.id))?;

@@ -18,8 +18,8 @@ impl SchedulerPort for Shell {
 
 impl Shell {
     async fn tell<B: Serialize>(&self, path: &str, body: &B) -> PortResult<()> {
-        let body = serde_json::to_string(body)
-            .map_err(|error| PortError::Refused(error.to_string()))?;
+        let body =
+            serde_json::to_string(body).map_err(|error| PortError::Refused(error.to_string()))?;
         let mut response = asked(self.ask_object(path, Some(body)).await)?;
         let detail = asked(response.text().await)?;
         match response.status_code() {

@@ -85,11 +85,7 @@ impl TryFrom<String> for TenantId {
     fn try_from(text: String) -> Result<Self, Self::Error> {
         let fits = (1..=64).contains(&text.len());
         let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-        if fits && text.bytes().all(plain) {
-            Ok(Self(text))
-        } else {
-            Err(InvalidTenantId(text))
-        }
+        if fits && text.bytes().all(plain) { Ok(Self(text)) } else { Err(InvalidTenantId(text)) }
     }
 }
 
@@ -118,10 +114,7 @@ pub struct InvalidId;
 fn uuid_v7(now: Timestamp, [a, b]: [Entropy; 2]) -> Uuid {
     let mut random = [0; 10];
     let drawn = a.0.to_be_bytes().into_iter().chain(b.0.to_be_bytes());
-    random
-        .iter_mut()
-        .zip(drawn)
-        .for_each(|(to, from)| *to = from);
+    random.iter_mut().zip(drawn).for_each(|(to, from)| *to = from);
     Builder::from_unix_timestamp_millis(now.as_millis(), &random).into_uuid()
 }
 
@@ -148,17 +141,9 @@ mod tests {
 
     #[test]
     fn only_the_canonical_spelling_is_an_id() {
-        let id = JobId::new(
-            Timestamp::from_millis(0x00ab_cdef),
-            [Entropy(9), Entropy(9)],
-        )
-        .to_string();
-        for wrong in [
-            id.to_uppercase(),
-            id.replace('-', ""),
-            format!("{{{id}}}"),
-            String::new(),
-        ] {
+        let id =
+            JobId::new(Timestamp::from_millis(0x00ab_cdef), [Entropy(9), Entropy(9)]).to_string();
+        for wrong in [id.to_uppercase(), id.replace('-', ""), format!("{{{id}}}"), String::new()] {
             assert_eq!(wrong.parse::<JobId>(), Err(InvalidId), "{wrong}");
         }
     }

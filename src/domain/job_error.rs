@@ -21,15 +21,10 @@ impl JobError {
     pub fn new(kind: impl Into<String>, message: impl Into<String>) -> Self {
         let mut message = message.into();
         if message.len() > Self::MAX_MESSAGE {
-            let end = (0..=Self::MAX_MESSAGE)
-                .rev()
-                .find(|&at| message.is_char_boundary(at));
+            let end = (0..=Self::MAX_MESSAGE).rev().find(|&at| message.is_char_boundary(at));
             message.truncate(end.unwrap_or(0));
         }
-        Self {
-            kind: kind.into(),
-            message,
-        }
+        Self { kind: kind.into(), message }
     }
 }
 

@@ -13,10 +13,8 @@ impl ModelClass {
     #[must_use]
     pub fn of(model: &str) -> Self {
         let name = undated(model);
-        let shared = SHARED
-            .iter()
-            .find(|(_, members)| members.contains(&name))
-            .map(|(class, _)| *class);
+        let shared =
+            SHARED.iter().find(|(_, members)| members.contains(&name)).map(|(class, _)| *class);
         Self(shared.unwrap_or(name).to_owned())
     }
 
@@ -42,18 +40,10 @@ fn undated(model: &str) -> &str {
 }
 
 const SHARED: &[(&str, &[&str])] = &[
-    (
-        "claude-sonnet-4",
-        &["claude-sonnet-4-5", "claude-sonnet-4-6"],
-    ),
+    ("claude-sonnet-4", &["claude-sonnet-4-5", "claude-sonnet-4-6"]),
     (
         "claude-opus-4",
-        &[
-            "claude-opus-4-5",
-            "claude-opus-4-6",
-            "claude-opus-4-7",
-            "claude-opus-4-8",
-        ],
+        &["claude-opus-4-5", "claude-opus-4-6", "claude-opus-4-7", "claude-opus-4-8"],
     ),
 ];
 
@@ -64,10 +54,7 @@ mod tests {
     #[test]
     fn models_that_share_a_limit_share_a_class() {
         let class = |model: &str| ModelClass::of(model).as_str().to_owned();
-        assert_eq!(
-            class("claude-sonnet-4-6"),
-            class("claude-sonnet-4-5-20250929")
-        );
+        assert_eq!(class("claude-sonnet-4-6"), class("claude-sonnet-4-5-20250929"));
         assert_eq!(class("claude-haiku-4-5-20251001"), "claude-haiku-4-5");
         assert_ne!(class("claude-opus-5"), class("claude-opus-4-8"));
     }

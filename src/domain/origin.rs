@@ -64,10 +64,7 @@ mod tests {
         assert_eq!(Origin::Scheduled.priority(hour, false), Priority::Standard);
         assert_eq!(Origin::BatchJob.priority(hour, false), Priority::Standard);
         assert_eq!(Origin::Scheduled.priority(None, false), Priority::Batch);
-        assert_eq!(
-            Origin::Scheduled.priority(Some(DAY), false),
-            Priority::Batch
-        );
+        assert_eq!(Origin::Scheduled.priority(Some(DAY), false), Priority::Batch);
     }
 
     #[test]

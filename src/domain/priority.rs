@@ -31,9 +31,7 @@ impl Priority {
     /// Reads the word back.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|priority| priority.as_str() == word)
+        Self::ALL.into_iter().find(|priority| priority.as_str() == word)
     }
 
     /// The queue that hands such a job to a consumer.
@@ -99,8 +97,6 @@ impl Plan {
     /// Reads the word back.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Free, Self::Pro]
-            .into_iter()
-            .find(|plan| plan.as_str() == word)
+        [Self::Free, Self::Pro].into_iter().find(|plan| plan.as_str() == word)
     }
 }

@@ -151,10 +151,7 @@ mod tests {
     fn words_read_back() {
         for status in JobStatus::ALL {
             assert_eq!(JobStatus::from_word(status.as_str()), Some(status));
-            assert_eq!(
-                serde_json::to_string(&status).unwrap(),
-                format!("{:?}", status.as_str())
-            );
+            assert_eq!(serde_json::to_string(&status).unwrap(), format!("{:?}", status.as_str()));
         }
     }
 }

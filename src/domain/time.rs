@@ -142,10 +142,7 @@ mod tests {
 
     #[test]
     fn scaling_never_overflows() {
-        assert_eq!(
-            Span::from_millis(u64::MAX).scaled(12, 10).as_millis(),
-            u64::MAX
-        );
+        assert_eq!(Span::from_millis(u64::MAX).scaled(12, 10).as_millis(), u64::MAX);
         assert_eq!(Span::from_secs(10).scaled(12, 10), Span::from_secs(12));
     }
 }

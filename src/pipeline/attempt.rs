@@ -6,7 +6,9 @@ use super::result::{self, Stored};
 use super::retry::patiently;
 use super::settings::Settings;
 use super::store::{Claimed, Ending};
-use crate::claude::{Answer, AnswerReader, CallFailure, Instructions, MAX_ERROR_BODY, read_rate_limits};
+use crate::claude::{
+    Answer, AnswerReader, CallFailure, Instructions, MAX_ERROR_BODY, read_rate_limits,
+};
 use crate::domain::{AccountFault, JobError, JobStatus, Outcome, RateLimits};
 use crate::scheduler::Settlement;
 use bytes::Bytes;
@@ -21,7 +23,12 @@ pub struct Finished {
 }
 
 /// Makes the attempt. Never fails: whatever goes wrong is an outcome.
-pub async fn attempt<P>(ports: &P, settings: &Settings, handover: Handover, job: Claimed) -> Finished
+pub async fn attempt<P>(
+    ports: &P,
+    settings: &Settings,
+    handover: Handover,
+    job: Claimed,
+) -> Finished
 where
     P: Objects + Claude + Ambient,
 {
@@ -173,8 +180,9 @@ fn unfinished(handover: Handover, outcome: Outcome, limits: Option<RateLimits>) 
 fn standing(outcome: &Outcome) -> (JobStatus, bool) {
     match outcome {
         Outcome::Completed { .. } | Outcome::AlreadyEnded => (JobStatus::Completed, true),
-        Outcome::Permanent { .. }
-        | Outcome::Account { fault: AccountFault::Credentials, .. } => (JobStatus::Failed, true),
+        Outcome::Permanent { .. } | Outcome::Account { fault: AccountFault::Credentials, .. } => {
+            (JobStatus::Failed, true)
+        }
         Outcome::Transient { .. } | Outcome::Lost => (JobStatus::Pending, true),
         Outcome::Throttled { .. }
         | Outcome::Account { fault: AccountFault::SpendLimit, .. }
@@ -188,10 +196,9 @@ fn error_of(outcome: &Outcome) -> Option<&JobError> {
         | Outcome::Transient { error, .. }
         | Outcome::Throttled { error, .. }
         | Outcome::Account { error, .. } => Some(error),
-        Outcome::Completed { .. }
-        | Outcome::NotStarted
-        | Outcome::Lost
-        | Outcome::AlreadyEnded => None,
+        Outcome::Completed { .. } | Outcome::NotStarted | Outcome::Lost | Outcome::AlreadyEnded => {
+            None
+        }
     }
 }
 

@@ -142,7 +142,10 @@ mod tests {
         assert_eq!(key(&[("authorization", "Bearer k1")]).as_deref(), Some("k1"));
         assert_eq!(key(&[("authorization", "bearer  k1 ")]).as_deref(), Some("k1"));
         assert_eq!(key(&[("x-api-key", "k2")]).as_deref(), Some("k2"));
-        assert_eq!(key(&[("x-api-key", "k2"), ("authorization", "Bearer k1")]).as_deref(), Some("k2"));
+        assert_eq!(
+            key(&[("x-api-key", "k2"), ("authorization", "Bearer k1")]).as_deref(),
+            Some("k2")
+        );
         assert_eq!(key(&[("authorization", "Basic k1")]), None);
         assert_eq!(key(&[("authorization", "Bearer ")]), None);
         assert_eq!(key(&[]), None);
@@ -152,10 +155,8 @@ mod tests {
     fn a_cached_key_is_forgotten_in_time() {
         let cache = KeyCache::new();
         let hash = KeyHash::of("k");
-        let tenant: Tenant = serde_json::from_str(
-            r#"{"tenantId":"acme","plan":"free","keyHash":""}"#,
-        )
-        .unwrap();
+        let tenant: Tenant =
+            serde_json::from_str(r#"{"tenantId":"acme","plan":"free","keyHash":""}"#).unwrap();
         cache.put(hash, tenant, Timestamp::default());
         assert!(cache.get(hash, Timestamp::from_millis(29_999)).is_some());
         assert!(cache.get(hash, Timestamp::from_millis(30_000)).is_none());

@@ -46,7 +46,8 @@ async fn claim_all<P: Database + Ambient>(
         return Ok(BTreeMap::new());
     }
     let now = ports.now();
-    let rows = patiently(ports, async || ports.batch(vec![store::claim(claims, now)]).await).await?;
+    let rows =
+        patiently(ports, async || ports.batch(vec![store::claim(claims, now)]).await).await?;
     let jobs = store::first::<Claimed>(&rows)?;
     Ok(jobs.into_iter().map(|job| (job.job_id, job)).collect())
 }

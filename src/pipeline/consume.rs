@@ -28,10 +28,7 @@ pub enum Receipt {
 }
 
 /// Everything a consumer needs.
-pub trait Consumer:
-    Database + Objects + SchedulerPort + Claude + Notifier + Ambient
-{
-}
+pub trait Consumer: Database + Objects + SchedulerPort + Claude + Notifier + Ambient {}
 impl<P: Database + Objects + SchedulerPort + Claude + Notifier + Ambient> Consumer for P {}
 
 /// Deals with a batch. `receipt` is called once for every message, by its
@@ -108,7 +105,8 @@ async fn commit<P: Consumer>(ports: &P, finished: Vec<Finished>) -> PortResult<(
         settlements.push(settlement);
     }
     let now = ports.now();
-    let rows = patiently(ports, async || ports.batch(vec![store::finish(&endings, now)]).await).await?;
+    let rows =
+        patiently(ports, async || ports.batch(vec![store::finish(&endings, now)]).await).await?;
     // The truth is in D1 by now: a scheduler that cannot be told learns it when
     // the lease ends.
     let _ = patiently(ports, async || ports.settle(settlements.clone()).await).await;

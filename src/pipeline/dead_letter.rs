@@ -26,7 +26,8 @@ where
         return Ok(());
     }
     let now = ports.now();
-    let rows = patiently(ports, async || ports.batch(vec![store::dead_letter(&jobs, now)]).await).await?;
+    let rows =
+        patiently(ports, async || ports.batch(vec![store::dead_letter(&jobs, now)]).await).await?;
     for job in store::first::<Ended>(&rows)? {
         ports.notify(Notice::of(&job, now).to_json());
     }

@@ -110,7 +110,8 @@ mod tests {
 
     #[test]
     fn a_pdf_keeps_its_shape() {
-        let text = r#"{"version":"v","beta":"b","source":{"pdf":{"key":"k","title":"t","maxTokens":7}}}"#;
+        let text =
+            r#"{"version":"v","beta":"b","source":{"pdf":{"key":"k","title":"t","maxTokens":7}}}"#;
         let input: Input = serde_json::from_str(text).unwrap();
         assert_eq!(input.to_json(), text);
     }

@@ -44,8 +44,9 @@ impl Wishes {
     ///
     /// 400 or 413 that names the field and says what is allowed.
     pub fn set(&mut self, name: &str, json: &str) -> Result<(), Problem> {
-        let value: Value = serde_json::from_str(json)
-            .map_err(|error| Problem::field(name, format!("`{name}` is not valid JSON: {error}")))?;
+        let value: Value = serde_json::from_str(json).map_err(|error| {
+            Problem::field(name, format!("`{name}` is not valid JSON: {error}"))
+        })?;
         if value.is_null() {
             return Ok(());
         }
@@ -150,7 +151,10 @@ fn lowered(word: &str) -> Result<bool, Problem> {
     match word {
         "bulk" => Ok(true),
         "high" => Ok(false),
-        _ => Err(Problem::field("priority", "`priority` must be `bulk` (or `high`, which is ignored)")),
+        _ => Err(Problem::field(
+            "priority",
+            "`priority` must be `bulk` (or `high`, which is ignored)",
+        )),
     }
 }
 

@@ -78,9 +78,11 @@ impl Rows {
     /// [`PortError::Refused`] if a row has another shape.
     pub fn read<T: DeserializeOwned>(&self) -> PortResult<Vec<T>> {
         let read = |row: &String| serde_json::from_str(row);
-        self.0.iter().map(read).collect::<Result<_, _>>().map_err(|error| {
-            PortError::Refused(format!("a row has an unexpected shape: {error}"))
-        })
+        self.0
+            .iter()
+            .map(read)
+            .collect::<Result<_, _>>()
+            .map_err(|error| PortError::Refused(format!("a row has an unexpected shape: {error}")))
     }
 }
 

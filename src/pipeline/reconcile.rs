@@ -26,10 +26,11 @@ where
     let rows = patiently(ports, async || ports.batch(statements()).await).await?;
     let revoked: BTreeSet<JobId> =
         store::first::<Revoked>(&rows)?.into_iter().map(|row| row.job_id).collect();
-    let standings: BTreeMap<JobId, Standing> = store::first::<Standing>(rows.get(1..).unwrap_or_default())?
-        .into_iter()
-        .map(|standing| (standing.job_id, standing))
-        .collect();
+    let standings: BTreeMap<JobId, Standing> =
+        store::first::<Standing>(rows.get(1..).unwrap_or_default())?
+            .into_iter()
+            .map(|standing| (standing.job_id, standing))
+            .collect();
     let mut settlements = Vec::with_capacity(leases.len());
     let mut endings = Vec::new();
     for lease in leases {

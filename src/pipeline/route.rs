@@ -72,10 +72,11 @@ mod tests {
 
     #[test]
     fn a_malformed_id_answers_like_an_unknown_path() {
-        for path in ["/jobs/x", "/jobs/", "/jobs//result", "/batches/1", "/", "/nowhere", "/jobs/x/y/z"] {
+        for path in
+            ["/jobs/x", "/jobs/", "/jobs//result", "/batches/1", "/", "/nowhere", "/jobs/x/y/z"]
+        {
             assert_eq!(Route::of("GET", path), Err(Problem::not_found()), "{path}");
         }
-
     }
 
     #[test]

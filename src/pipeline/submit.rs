@@ -117,7 +117,10 @@ impl Draft {
 
     fn of_prompt(mut wishes: Wishes, settings: &Settings) -> Result<Self, Problem> {
         let prompt = wishes.prompt.take().ok_or_else(|| {
-            Problem::field("prompt", "the body needs a `prompt` (a string) or a `request` (an object)")
+            Problem::field(
+                "prompt",
+                "the body needs a `prompt` (a string) or a `request` (an object)",
+            )
         })?;
         let model = wishes.model.take().unwrap_or_else(|| settings.default_model.clone());
         let max_tokens = wishes.max_tokens.unwrap_or(settings.default_max_tokens);
@@ -138,11 +141,14 @@ impl Draft {
         })
     }
 
-    fn of_request(wishes: Wishes, facts: &RequestFacts, place: RequestPlace) -> Result<Self, Problem> {
+    fn of_request(
+        wishes: Wishes,
+        facts: &RequestFacts,
+        place: RequestPlace,
+    ) -> Result<Self, Problem> {
         wishes.only_beside_request()?;
-        let missing = |field: &str| {
-            Problem::field(field, format!("`{field}` is missing; Claude needs it"))
-        };
+        let missing =
+            |field: &str| Problem::field(field, format!("`{field}` is missing; Claude needs it"));
         let model = facts.model.as_deref().ok_or_else(|| missing("request.model"))?;
         let model = checked_model("request.model", model)?;
         let max_tokens = facts.max_tokens.ok_or_else(|| missing("request.max_tokens"))?;
@@ -150,13 +156,8 @@ impl Draft {
             return Err(missing("request.messages"));
         }
         let counts = facts.counts;
-        let input_tokens = estimate_counts(
-            counts.ascii,
-            counts.cjk,
-            counts.other,
-            counts.data_bytes,
-            &model,
-        );
+        let input_tokens =
+            estimate_counts(counts.ascii, counts.cjk, counts.other, counts.data_bytes, &model);
         Ok(Self {
             origin: wishes.origin.unwrap_or(Origin::UserAction),
             wishes,

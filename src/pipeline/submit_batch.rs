@@ -92,7 +92,8 @@ impl Plan {
         let prompt = wishes.prompt.take().unwrap_or_else(|| template.text.to_owned());
         let model = wishes.model.take().unwrap_or_else(|| settings.default_model.clone());
         let max_tokens = wishes.max_tokens.unwrap_or(settings.default_max_tokens);
-        let instructions = Instructions { model: &model, max_tokens, system: None, prompt: &prompt };
+        let instructions =
+            Instructions { model: &model, max_tokens, system: None, prompt: &prompt };
         form.check_for(&instructions)?;
         Ok(Self { wishes, template: template.name, prompt, model, max_tokens })
     }

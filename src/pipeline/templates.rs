@@ -43,10 +43,7 @@ impl Template {
 
 fn unknown(name: &str) -> Problem {
     let names: Vec<_> = Template::names().collect();
-    let detail = format!(
-        "there is no template {name:?}; there are: {}",
-        names.join(", ")
-    );
+    let detail = format!("there is no template {name:?}; there are: {}", names.join(", "));
     Problem::field("template", detail)
 }
 
@@ -61,20 +58,14 @@ mod tests {
             assert_eq!(Template::named(Some(template.name)), Ok(template));
             assert!(!template.text.trim().is_empty());
         }
-        assert_eq!(
-            Template::names().collect::<BTreeSet<_>>().len(),
-            Template::ALL.len()
-        );
+        assert_eq!(Template::names().collect::<BTreeSet<_>>().len(), Template::ALL.len());
     }
 
     #[test]
     fn an_unknown_template_is_refused_with_the_names_there_are() {
         assert_eq!(Template::named(None), Ok(Template::DEFAULT));
         let problem = Template::named(Some("pdf-summarise")).unwrap_err();
-        assert_eq!(
-            (problem.status, problem.field.as_deref()),
-            (400, Some("template"))
-        );
+        assert_eq!((problem.status, problem.field.as_deref()), (400, Some("template")));
         assert!(problem.detail.ends_with("there are: pdf-summarize-v1"));
     }
 }

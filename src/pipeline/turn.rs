@@ -4,8 +4,8 @@
 //! in between, then makes the turn's changes durable in one synchronous block
 //! of SQL, and only then lets anything out.
 use super::messages::{DeadLetter, Handover, to_text};
-use crate::domain::{Queue, Timestamp};
 use super::store::Lease;
+use crate::domain::{Queue, Timestamp};
 use crate::scheduler::{Change, Effect, Release, Scheduler};
 
 /// What a turn leaves to be done.

@@ -1,8 +1,6 @@
 //! Jobs and batches as JSON for their owner.
 use super::store::{BatchRow, JobRow};
-use crate::domain::{
-    BatchId, JobError, JobId, JobStatus, Origin, Priority, Span, Timestamp,
-};
+use crate::domain::{BatchId, JobError, JobId, JobStatus, Origin, Priority, Span, Timestamp};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;

@@ -99,10 +99,7 @@ impl Bucket {
         self.level = self.level.saturating_sub(units(amount));
         self.taken = self.taken.saturating_add(units(amount));
         self.held = self.held.saturating_add(amount);
-        Hold {
-            amount,
-            end: self.taken,
-        }
+        Hold { amount, end: self.taken }
     }
 
     /// Replaces what was held by what was really used.

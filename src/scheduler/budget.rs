@@ -38,17 +38,9 @@ pub(super) enum Charge {
 
 impl Budget {
     pub(super) fn full(config: &Config, now: Timestamp) -> Self {
-        let Limits {
-            requests,
-            input,
-            output,
-        } = config.limits;
+        let Limits { requests, input, output } = config.limits;
         let bucket = |limit| Bucket::full(limit, config.depth(), now);
-        Self {
-            requests: bucket(requests),
-            input: bucket(input),
-            output: bucket(output),
-        }
+        Self { requests: bucket(requests), input: bucket(input), output: bucket(output) }
     }
 
     /// For when nobody knows what was used before `now`.
@@ -134,10 +126,7 @@ impl Budget {
 
     /// What the calls under way hold: their number, their tokens.
     pub(super) fn held(&self) -> (Tokens, Usage) {
-        let usage = Usage {
-            input: self.input.held(),
-            output: self.output.held(),
-        };
+        let usage = Usage { input: self.input.held(), output: self.output.held() };
         (self.requests.held(), usage)
     }
 
@@ -159,10 +148,7 @@ impl Budget {
 impl Reservation {
     /// The tokens of the reservation.
     pub(super) fn usage(self) -> Usage {
-        Usage {
-            input: self.input.amount(),
-            output: self.output.amount(),
-        }
+        Usage { input: self.input.amount(), output: self.output.amount() }
     }
 }
 
@@ -200,27 +186,13 @@ mod tests {
     }
 
     fn budget() -> Budget {
-        let limits = Limits {
-            requests: 60,
-            input: 60_000,
-            output: 6_000,
-        };
+        let limits = Limits { requests: 60, input: 60_000, output: 6_000 };
         let slack = Span::ZERO;
-        Budget::full(
-            &Config {
-                limits,
-                slack,
-                ..Config::default()
-            },
-            at(0),
-        )
+        Budget::full(&Config { limits, slack, ..Config::default() }, at(0))
     }
 
     fn usage(input: u64, output: u64) -> Usage {
-        Usage {
-            input: Tokens::new(input),
-            output: Tokens::new(output),
-        }
+        Usage { input: Tokens::new(input), output: Tokens::new(output) }
     }
 
     fn at(millis: u64) -> Timestamp {

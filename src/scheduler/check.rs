@@ -14,11 +14,7 @@ impl Scheduler {
     /// If a law is broken.
     pub fn assert_consistent(&self) {
         let places = self.lanes.len() + self.delays.len() + self.leases.len();
-        assert_eq!(
-            places,
-            self.jobs.len(),
-            "a job is in two places, or in none"
-        );
+        assert_eq!(places, self.jobs.len(), "a job is in two places, or in none");
         for (id, job) in &self.jobs {
             let there = match &job.place {
                 Place::Waiting => self.lanes.holds(job),

@@ -32,11 +32,7 @@ pub(super) enum Standing {
     /// Now.
     Ready(Turn),
     /// At a known moment.
-    Blocked {
-        until: Timestamp,
-        wake: Wake,
-        turn: Turn,
-    },
+    Blocked { until: Timestamp, wake: Wake, turn: Turn },
     /// Never seen again, for all we know: to be forgotten once it is full,
     /// since a new one would be the same.
     Idle { full: Timestamp },
@@ -52,22 +48,14 @@ pub(super) struct Turn {
 
 impl Class {
     pub(super) fn new(budget: Budget) -> Self {
-        Self {
-            budget,
-            gate: Gate::Open,
-            mean_output: Mean::default(),
-            standing: Standing::Quiet,
-        }
+        Self { budget, gate: Gate::Open, mean_output: Mean::default(), standing: Standing::Quiet }
     }
 
     /// What a call is expected to use: its estimated input, and the output
     /// that such calls have on average, unless it may not have as much.
     pub(super) fn need(&self, config: &Config, estimate: Usage) -> Usage {
         let expected = self.mean_output.get().unwrap_or(config.output_guess);
-        Usage {
-            output: estimate.output.min(expected),
-            ..estimate
-        }
+        Usage { output: estimate.output.min(expected), ..estimate }
     }
 
     /// Settles an attempt's tokens, and learns from its answer.
@@ -96,10 +84,7 @@ impl Class {
             self.mean_output.learn(output);
         }
         if let Some(limits) = limits {
-            let sighting = Sighting {
-                age: now.since(lease.since),
-                alone: used.filter(|_| last),
-            };
+            let sighting = Sighting { age: now.since(lease.since), alone: used.filter(|_| last) };
             self.budget.observe(&limits, sighting, now);
         }
     }
@@ -121,11 +106,7 @@ impl Class {
         let turn = Turn::of(head);
         let need = self.need(config, head.submission.estimate);
         let (until, wake) = (opens, Wake::GateOpens).max((self.budget.fits_at(need), Wake::Tokens));
-        if until <= now {
-            Standing::Ready(turn)
-        } else {
-            Standing::Blocked { until, wake, turn }
-        }
+        if until <= now { Standing::Ready(turn) } else { Standing::Blocked { until, wake, turn } }
     }
 
     fn without_work(&self, config: &Config) -> Standing {
@@ -154,11 +135,7 @@ impl Standing {
 
 impl Turn {
     pub(super) fn of(job: &Job) -> Self {
-        Self {
-            priority: job.submission.priority,
-            order: job.order,
-            job: job.submission.job,
-        }
+        Self { priority: job.submission.priority, order: job.order, job: job.submission.job }
     }
 }
 

@@ -27,11 +27,7 @@ impl Classes {
         known: BTreeMap<ModelClass, Class>,
         unknown_before: Option<Timestamp>,
     ) -> Self {
-        Self {
-            known,
-            unknown_before,
-            ..Self::default()
-        }
+        Self { known, unknown_before, ..Self::default() }
     }
 
     pub(super) const fn unknown_before(&self) -> Option<Timestamp> {
@@ -147,9 +143,5 @@ fn pop_due<T: Ord>(
     calendar: &mut BTreeSet<(Timestamp, T)>,
     now: Timestamp,
 ) -> Option<(Timestamp, T)> {
-    if calendar.first()?.0 <= now {
-        calendar.pop_first()
-    } else {
-        None
-    }
+    if calendar.first()?.0 <= now { calendar.pop_first() } else { None }
 }

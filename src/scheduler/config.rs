@@ -89,11 +89,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             slots: 32,
-            limits: Limits {
-                requests: 1_000,
-                input: 400_000,
-                output: 80_000,
-            },
+            limits: Limits { requests: 1_000, input: 400_000, output: 80_000 },
             burst: Span::from_secs(60),
             slack: Span::from_millis(100),
             timeout: PerPriority {

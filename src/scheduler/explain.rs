@@ -56,10 +56,8 @@ impl Scheduler {
         }
         let calls = u64::try_from(ahead.jobs).unwrap_or(u64::MAX);
         let output = need.output.get().saturating_mul(calls.saturating_add(1));
-        let total = Usage {
-            input: need.input.saturating_add(ahead.input),
-            output: Tokens::new(output),
-        };
+        let total =
+            Usage { input: need.input.saturating_add(ahead.input), output: Tokens::new(output) };
         let requests = Tokens::new(calls.saturating_add(1));
         class.budget.earned_at(requests, total)
     }

@@ -51,16 +51,9 @@ impl Gate {
     pub(super) fn answer(&mut self, job: JobId, evidence: Evidence, now: Timestamp) {
         *self = match (*self, evidence) {
             (Self::Probing { job: probe, .. }, Evidence::Passed) if probe == job => Self::Open,
-            (
-                Self::Probing {
-                    job: probe,
-                    refusals,
-                },
-                Evidence::Unclear,
-            ) if probe == job => Self::Closed {
-                until: now,
-                refusals,
-            },
+            (Self::Probing { job: probe, refusals }, Evidence::Unclear) if probe == job => {
+                Self::Closed { until: now, refusals }
+            }
             (unmoved, _) => unmoved,
         };
     }
@@ -71,18 +64,11 @@ impl Gate {
         let later = now + wait;
         *self = match *self {
             Self::Probing { job: probe, .. } if probe != job => *self,
-            Self::Open => Self::Closed {
-                until: later,
-                refusals: 1,
-            },
-            Self::Closed { until, refusals } => Self::Closed {
-                until: until.max(later),
-                refusals,
-            },
-            Self::Probing { refusals, .. } => Self::Closed {
-                until: later,
-                refusals: refusals.saturating_add(1),
-            },
+            Self::Open => Self::Closed { until: later, refusals: 1 },
+            Self::Closed { until, refusals } => Self::Closed { until: until.max(later), refusals },
+            Self::Probing { refusals, .. } => {
+                Self::Closed { until: later, refusals: refusals.saturating_add(1) }
+            }
         };
     }
 
@@ -99,9 +85,7 @@ impl Gate {
         let doubling = Span::from_secs(1 << refusals.min(6)).min(PLAUSIBLE);
         let asked = retry_after.filter(|asked| plausible(*asked) && *asked > Span::ZERO);
         let least = asked.unwrap_or(doubling);
-        chance
-            .between(least.scaled(96, 100), least.scaled(144, 100))
-            .max(least)
+        chance.between(least.scaled(96, 100), least.scaled(144, 100)).max(least)
     }
 
     /// Forgets a probe that nobody will answer for.
@@ -109,10 +93,7 @@ impl Gate {
         if let Self::Probing { job, refusals } = *self
             && !runs(job)
         {
-            *self = Self::Closed {
-                until: now,
-                refusals,
-            };
+            *self = Self::Closed { until: now, refusals };
         }
     }
 }

@@ -41,10 +41,7 @@ impl Budget {
                 bucket.lower(Tokens::ZERO, Span::ZERO, now);
             }
         }
-        let sighting = Sighting {
-            age: Span::ZERO,
-            alone: None,
-        };
+        let sighting = Sighting { age: Span::ZERO, alone: None };
         self.observe(seen, sighting, now);
     }
 }
@@ -98,49 +95,22 @@ mod tests {
     }
 
     fn budget() -> Budget {
-        let limits = Limits {
-            requests: 60,
-            input: 60_000,
-            output: 6_000,
-        };
+        let limits = Limits { requests: 60, input: 60_000, output: 6_000 };
         let slack = Span::ZERO;
-        Budget::full(
-            &Config {
-                limits,
-                slack,
-                ..Config::default()
-            },
-            at(0),
-        )
+        Budget::full(&Config { limits, slack, ..Config::default() }, at(0))
     }
 
     fn seen(requests: u64, left: u64, output: u64) -> RateLimits {
-        let level = |limit, remaining| {
-            Some(BucketLevel {
-                limit,
-                remaining,
-                reset: None,
-            })
-        };
-        RateLimits {
-            requests: level(requests, left),
-            input: None,
-            output: level(output, output),
-        }
+        let level = |limit, remaining| Some(BucketLevel { limit, remaining, reset: None });
+        RateLimits { requests: level(requests, left), input: None, output: level(output, output) }
     }
 
     fn sighting(alone: Option<u64>) -> Sighting {
-        Sighting {
-            age: Span::ZERO,
-            alone: alone.map(Tokens::new),
-        }
+        Sighting { age: Span::ZERO, alone: alone.map(Tokens::new) }
     }
 
     fn usage(input: u64, output: u64) -> Usage {
-        Usage {
-            input: Tokens::new(input),
-            output: Tokens::new(output),
-        }
+        Usage { input: Tokens::new(input), output: Tokens::new(output) }
     }
 
     fn at(millis: u64) -> Timestamp {

@@ -71,10 +71,7 @@ pub enum Change {
 
 impl Row {
     pub(super) const fn new(job: Job) -> Self {
-        Self {
-            version: Version::Current,
-            job,
-        }
+        Self { version: Version::Current, job }
     }
 
     /// Whose row it is: its key.
@@ -114,10 +111,6 @@ impl TryFrom<u32> for Version {
     type Error = String;
 
     fn try_from(number: u32) -> Result<Self, Self::Error> {
-        if number == 1 {
-            Ok(Self::Current)
-        } else {
-            Err(format!("version {number} is unknown"))
-        }
+        if number == 1 { Ok(Self::Current) } else { Err(format!("version {number} is unknown")) }
     }
 }

@@ -105,11 +105,7 @@ impl Lanes {
         for priority in Priority::ALL {
             let lanes = self.lanes.values().map(|lanes| lanes.get(priority));
             let counted: usize = lanes.map(|lane| lane.jobs.len()).sum();
-            assert_eq!(
-                counted,
-                *self.waiting.get(priority),
-                "{priority} miscounted"
-            );
+            assert_eq!(counted, *self.waiting.get(priority), "{priority} miscounted");
         }
         let mut lanes = self.lanes.values().map(PerPriority::all);
         assert!(lanes.all(|lanes| lanes.iter().any(|lane| !lane.jobs.is_empty())));

@@ -104,12 +104,7 @@ impl Scheduler {
         if self.jobs.contains_key(&submission.job) {
             return Submitted::AlreadyKnown;
         }
-        let job = Job {
-            submission,
-            order: self.next_order,
-            throttled: 0,
-            place: Place::Waiting,
-        };
+        let job = Job { submission, order: self.next_order, throttled: 0, place: Place::Waiting };
         self.next_order = self.next_order.saturating_add(1);
         self.enter(job)
     }
@@ -142,12 +137,6 @@ impl Scheduler {
         self.leases
             .iter()
             .filter_map(|(_, id)| self.jobs.get(id).map(|job| (*id, job.submission.lease)))
-    }
-
-    /// The attempts under way: which job, under which lease.
-    pub fn leases(&self) -> impl Iterator<Item = (JobId, u32)> {
-        let jobs = self.leases.iter().map(|(_, id)| id);
-        jobs.filter_map(|id| Some((*id, self.jobs.get(id)?.submission.lease)))
     }
 
     /// The next thing to carry out, after its changes have been stored.
@@ -187,8 +176,7 @@ impl Scheduler {
         let id = job.submission.job;
         self.changed.insert(id);
         if attempts >= self.config.attempts(job.submission.priority) {
-            self.effects
-                .push_back(Effect::DeadLetter { job: id, attempts });
+            self.effects.push_back(Effect::DeadLetter { job: id, attempts });
             return Submitted::DeadLettered;
         }
         self.jobs.insert(id, job);

@@ -30,17 +30,14 @@ impl Account {
     pub(super) fn opens_at(&self) -> Option<Timestamp> {
         match self.0 {
             None => Some(Timestamp::from_millis(0)),
-            Some(Pause {
-                probe: None, until, ..
-            }) => Some(until),
+            Some(Pause { probe: None, until, .. }) => Some(until),
             Some(Pause { probe: Some(_), .. }) => None,
         }
     }
 
     /// The pause, as others see it.
     pub(super) fn paused(&self) -> Option<Paused> {
-        self.0
-            .map(|Pause { fault, until, .. }| Paused { fault, until })
+        self.0.map(|Pause { fault, until, .. }| Paused { fault, until })
     }
 
     /// A job is released. During a pause it is the probe.
@@ -57,12 +54,7 @@ impl Account {
             Some(pause) if pause.probe == Some(job) => pause.wait.scaled(2, 1).min(LONGEST),
             Some(pause) => return pause.until.since(now),
         };
-        self.0 = Some(Pause {
-            fault,
-            until: now + wait,
-            wait,
-            probe: None,
-        });
+        self.0 = Some(Pause { fault, until: now + wait, wait, probe: None });
         wait
     }
 

@@ -47,11 +47,7 @@ impl Scheduler {
         let opens = (self.account.opens_at()?, Wake::PauseEnds);
         let ready = self.classes.next().map(|_| (self.clock.now(), Wake::Turn));
         let delay = self.delays.first().map(|(at, _)| (*at, Wake::DelayEnd));
-        let first = ready
-            .into_iter()
-            .chain(self.classes.next_blocked())
-            .chain(delay)
-            .min()?;
+        let first = ready.into_iter().chain(self.classes.next_blocked()).chain(delay).min()?;
         Some(if opens.0 > first.0 { opens } else { first })
     }
 
@@ -85,12 +81,7 @@ impl Scheduler {
             self.account.release(submission.job);
             self.leases.insert((until, submission.job));
             self.changed.insert(submission.job);
-            job.place = Place::Leased(Box::new(Lease {
-                since: now,
-                until,
-                held,
-                canceled: false,
-            }));
+            job.place = Place::Leased(Box::new(Lease { since: now, until, held, canceled: false }));
         }
         self.stand(class);
     }
@@ -104,10 +95,7 @@ impl Scheduler {
             lease.until = now + self.config.ask_again.max(MOMENT);
             self.leases.insert((lease.until, id));
             self.changed.insert(id);
-            self.effects.push_back(Effect::Reconcile {
-                job: id,
-                lease: job.submission.lease,
-            });
+            self.effects.push_back(Effect::Reconcile { job: id, lease: job.submission.lease });
         }
     }
 

@@ -40,12 +40,7 @@ impl Scheduler {
         chance: Entropy,
     ) -> Option<Verdict> {
         let now = self.clock.see(now);
-        let Settlement {
-            job,
-            lease,
-            outcome,
-            limits,
-        } = settlement;
+        let Settlement { job, lease, outcome, limits } = settlement;
         let ended = self.end_lease(job, lease)?;
         let class = self.classes.get(&ended.class, &self.config, now);
         class.settle(&ended.lease, &outcome, limits, now);
@@ -64,8 +59,7 @@ impl Scheduler {
             (Verdict::Ended, _) => self.forget(id),
             (Verdict::DeadLetter, _) => {
                 let attempts = self.jobs.get(&id).map_or(0, |job| job.submission.attempts);
-                self.effects
-                    .push_back(Effect::DeadLetter { job: id, attempts });
+                self.effects.push_back(Effect::DeadLetter { job: id, attempts });
                 self.forget(id);
             }
             (Verdict::Retry { .. }, Some(delay)) => self.delay(id, now + delay),
@@ -82,11 +76,8 @@ impl Scheduler {
         if job.submission.lease != number {
             return None;
         }
-        let ended = Ended {
-            job: id,
-            class: job.submission.class.clone(),
-            lease: lease.as_ref().clone(),
-        };
+        let ended =
+            Ended { job: id, class: job.submission.class.clone(), lease: lease.as_ref().clone() };
         self.leases.remove(&(ended.lease.until, ended.job));
         Some(ended)
     }
@@ -157,15 +148,9 @@ impl Scheduler {
         let verdict = if attempts >= self.config.attempts(priority) {
             Verdict::DeadLetter
         } else {
-            Verdict::Retry {
-                after,
-                attempt_used: true,
-            }
+            Verdict::Retry { after, attempt_used: true }
         };
-        Judgment {
-            verdict,
-            delay: Some(after),
-        }
+        Judgment { verdict, delay: Some(after) }
     }
 
     /// The gate closes for the whole class, and the job goes back to its
@@ -193,31 +178,19 @@ impl Scheduler {
         let verdict = if submission.attempts >= self.config.attempts(submission.priority) {
             Verdict::DeadLetter
         } else {
-            Verdict::Retry {
-                after: delay.unwrap_or(wait),
-                attempt_used,
-            }
+            Verdict::Retry { after: delay.unwrap_or(wait), attempt_used }
         };
         Judgment { verdict, delay }
     }
 }
 
 impl Judgment {
-    const ENDED: Self = Self {
-        verdict: Verdict::Ended,
-        delay: None,
-    };
+    const ENDED: Self = Self { verdict: Verdict::Ended, delay: None };
 
     /// No attempt was made. What holds the job back, for `after`, holds back
     /// others too.
     const fn back_in_place(after: Span) -> Self {
-        Self {
-            verdict: Verdict::Retry {
-                after,
-                attempt_used: false,
-            },
-            delay: None,
-        }
+        Self { verdict: Verdict::Retry { after, attempt_used: false }, delay: None }
     }
 }
 

@@ -79,6 +79,7 @@ impl Desk {
         act(&mut scheduler, now);
         let turn = take_turn(&mut scheduler, now);
         scheduler.assert_consistent();
+        self.ports.tell(|| format!("turn {:?} {:?}", turn.changes, turn.outbox));
         self.storage().write(&turn);
         self.memory.scheduler.replace(Some(scheduler));
         let wake = turn.wake;

@@ -13,6 +13,7 @@
 //! Processes are the door's requests, the consumers' batches and the object;
 //! one that dies is dropped where it waits, and what it had not written is
 //! lost. The SQL is the real one, on a real `SQLite`.
+mod adversary;
 mod bucket;
 mod chance;
 mod consumers;

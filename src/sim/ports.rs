@@ -1,4 +1,5 @@
 //! The pipeline's ports, as one process sees them.
+use super::chance::number_of;
 use super::desk::Desk;
 use super::faults::{Fault, Op};
 use super::stage::{Happening, Process};
@@ -12,7 +13,7 @@ use crate::pipeline::ports::{
 };
 use crate::scheduler::{Settlement, Submission};
 use serde::{Serialize, de::DeserializeOwned};
-use std::rc::Rc;
+use std::{fmt, rc::Rc};
 
 /// The ports of a process.
 #[derive(Clone)]
@@ -34,10 +35,12 @@ impl Ports {
     async fn ask<T>(
         &self,
         op: Op,
+        what: impl fmt::Debug,
         act: impl FnOnce(&Rc<Inner>) -> PortResult<T>,
     ) -> PortResult<T> {
         self.travel().await;
         let fault = self.fault(op);
+        self.world.tell(self.process, || format!("{op:?} {fault:?} {what:?}"));
         let answer = match fault {
             Some(Fault::Undone) => Err(PortError::Unavailable(format!("{op:?} is away"))),
             Some(Fault::DiesBefore) => self.die().await,
@@ -66,15 +69,24 @@ impl Ports {
         std::future::pending().await
     }
 
+    pub(super) fn tell(&self, what: impl FnOnce() -> String) {
+        self.world.tell(self.process, what);
+    }
+
     pub(super) async fn travel(&self) {
-        let span = self.world.chance.between(Span::from_millis(1), SLOWEST);
+        let stalls = self.world.chance.happens(self.world.stalls.get());
+        let most = if stalls { STALL } else { SLOWEST };
+        let span = self.world.chance.between(Span::from_millis(1), most);
         self.world.stage.pause(span).await;
     }
 }
 
 impl Ambient for Ports {
     fn now(&self) -> Timestamp {
-        self.world.stage.now()
+        let skew = self.world.skew.get();
+        let ahead = number_of(&format!("{:?}", self.process)) % (2 * skew.as_millis() + 1);
+        let now = self.world.stage.now() + Span::from_millis(ahead);
+        Timestamp::from_millis(now.as_millis().saturating_sub(skew.as_millis()))
     }
 
     fn chance(&self) -> Entropy {
@@ -86,9 +98,20 @@ impl Ambient for Ports {
     }
 }
 
+/// A statement in a trace.
+struct Told<'a>(&'a Statement);
+
+impl fmt::Debug for Told<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = self.0.sql.split_whitespace().next().unwrap_or_default();
+        write!(f, "{verb} {:?}", self.0.values)
+    }
+}
+
 impl Database for Ports {
     async fn batch(&self, statements: Vec<Statement>) -> PortResult<Vec<Rows>> {
-        self.ask(Op::Sql, |world| world.database.batch(&statements)).await
+        let told: Vec<_> = statements.iter().map(Told).collect();
+        self.ask(Op::Sql, told, |world| world.database.batch(&statements)).await
     }
 }
 
@@ -96,14 +119,14 @@ impl Objects for Ports {
     type Upload = OpenUpload;
 
     async fn put_new(&self, key: &str, body: &[u8], meta: ObjectMeta) -> PortResult<Written> {
-        self.ask(Op::Put, |world| world.bucket.borrow_mut().put_new(key, body, meta)).await
+        self.ask(Op::Put, key, |world| world.bucket.borrow_mut().put_new(key, body, meta)).await
     }
 
     async fn head(&self, key: &str) -> PortResult<Option<Vec<(String, String)>>> {
         let custom = |world: &Rc<Inner>| {
             Ok(world.bucket.borrow().get(key).map(|object| object.custom.clone()))
         };
-        self.ask(Op::Head, custom).await
+        self.ask(Op::Head, key, custom).await
     }
 
     async fn begin_upload(&self, key: &str, content_type: &'static str) -> PortResult<OpenUpload> {
@@ -112,7 +135,7 @@ impl Objects for Ports {
             world.bucket.borrow_mut().begin(id, key, content_type);
             Ok(())
         };
-        self.ask(Op::Upload, begin).await?;
+        self.ask(Op::Upload, key, begin).await?;
         Ok(OpenUpload { ports: self.clone(), id, parts: 0 })
     }
 
@@ -121,7 +144,7 @@ impl Objects for Ports {
             world.bucket.borrow_mut().delete(&keys);
             Ok(())
         };
-        self.ask(Op::Delete, delete).await
+        self.ask(Op::Delete, &keys, delete).await
     }
 }
 
@@ -136,39 +159,43 @@ impl Upload for OpenUpload {
     async fn part(&mut self, body: &[u8]) -> PortResult<()> {
         let (id, number) = (self.id, self.parts);
         let store = |world: &Rc<Inner>| world.bucket.borrow_mut().part(id, number, body);
-        self.ports.ask(Op::Upload, store).await?;
+        self.ports.ask(Op::Upload, "part", store).await?;
         self.parts += 1;
         Ok(())
     }
 
     async fn complete(&mut self) -> PortResult<()> {
         let id = self.id;
-        self.ports.ask(Op::Upload, |world| world.bucket.borrow_mut().complete(id)).await
+        let complete = |world: &Rc<Inner>| world.bucket.borrow_mut().complete(id);
+        self.ports.ask(Op::Upload, "complete", complete).await
     }
 
     async fn abort(&mut self) -> PortResult<()> {
         let id = self.id;
-        self.ports.ask(Op::Upload, |world| world.bucket.borrow_mut().abort(id)).await
+        let abort = |world: &Rc<Inner>| world.bucket.borrow_mut().abort(id);
+        self.ports.ask(Op::Upload, "abort", abort).await
     }
 }
 
 impl SchedulerPort for Ports {
     async fn submit(&self, jobs: Vec<Submission>) -> PortResult<()> {
+        let told = format!("{jobs:?}");
         let jobs = over_the_wire(&jobs)?;
         let submit = |world: &Rc<Inner>| {
             Desk::open(world).submit(jobs);
             Ok(())
         };
-        self.ask(Op::Submit, submit).await
+        self.ask(Op::Submit, told, submit).await
     }
 
     async fn settle(&self, settlements: Vec<Settlement>) -> PortResult<()> {
+        let told = format!("{settlements:?}");
         let settlements = over_the_wire(&settlements)?;
         let settle = |world: &Rc<Inner>| {
             Desk::open(world).settle(settlements);
             Ok(())
         };
-        self.ask(Op::Settle, settle).await
+        self.ask(Op::Settle, told, settle).await
     }
 }
 
@@ -180,18 +207,21 @@ fn over_the_wire<T: Serialize + DeserializeOwned>(body: &T) -> PortResult<T> {
 
 impl Queues for Ports {
     async fn send(&self, queue: Queue, bodies: Vec<String>) -> PortResult<()> {
+        let told = bodies.clone();
         let send = |world: &Rc<Inner>| {
             for body in bodies {
                 let copies = 1 + u32::from(world.chance.happens(world.duplicates.get()));
                 for _ in 0..copies {
-                    let at = world.due(world.chance.between(Span::ZERO, SLOWEST));
+                    let late = world.chance.happens(world.stalls.get());
+                    let most = if late { LATEST } else { SLOWEST };
+                    let at = world.due(world.chance.between(Span::ZERO, most));
                     world.lines.borrow_mut().put(queue, at, body.clone());
                     world.stage.schedule(at.0, Happening::Deliver(queue));
                 }
             }
             Ok(())
         };
-        self.ask(Op::Send, send).await
+        self.ask(Op::Send, told, send).await
     }
 }
 
@@ -211,3 +241,7 @@ impl Notifier for Ports {
 
 /// The longest way to a port.
 const SLOWEST: Span = Span::from_millis(20);
+/// The longest way when it stalls: what the shell waits for D1.
+const STALL: Span = Span::from_secs(15);
+/// The longest way of a message that is late.
+const LATEST: Span = Span::from_secs(120);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { promptRequest } from '../support/claude/samples.mjs';
 import { assertRefused } from './support/assertions.mjs';
-import { pdfOfSize, sha256 } from './support/files.mjs';
+import { pdfOfSize, piecesOf, sha256 } from './support/files.mjs';
 import { stage } from './support/stage.mjs';
 
 let world, acme;
@@ -80,6 +80,17 @@ for (const [what, size] of [['of 1,100,000 bytes', 1_100_000], ['of 20 MB', 20_0
   });
 }
 
+for (const size of [1, 7, 1_000]) {
+  test(`a body of unknown length that comes in pieces of ${size} bytes is like any other`, async () => {
+    const request = JSON.stringify(promptRequest(`pieces of ${size}: \u0000 é 漢 😀 "${'\\'.repeat(size)}"`));
+    const body = Buffer.from(`\uFEFF{"metadata":{"é":"漢"}, "request":${request} ,"origin":"scheduled"}`);
+    const reply = await acme.stream('/jobs', piecesOf(body, size), { 'content-type': 'application/json' });
+    const job = await acme.untilCompleted(reply.body.jobId);
+    assert.deepEqual([job.origin, job.metadata], ['scheduled', { é: '漢' }]);
+    assert.equal(bodyOf(`pieces of ${size}:`), request.replace(/}$/, ',"stream":true}'));
+  });
+}
+
 test('a PDF within a request reaches Claude whole', async () => {
   const pdf = pdfOfSize('inside', 12_000_000);
   const source = { type: 'base64', media_type: 'application/pdf', data: pdf.toString('base64') };
@@ -95,7 +106,7 @@ test('a request that is one byte too large is refused with nothing left behind',
 });
 
 test('a body that is padded beyond all bounds is refused with nothing left behind', async () => {
-  const send = () => acme.submit(`{"request":${JSON.stringify(promptRequest('x'))}${' '.repeat(35_000_000)}}`);
+  const send = () => acme.submit(`{"request":${JSON.stringify(promptRequest('x'))}${' '.repeat(34_000_000)}}`);
   await assertRefused(world, acme, send, { status: 413, type: 'too-large', detail: '34000000 bytes' });
 });
 

@@ -5,7 +5,8 @@ import { stage, until } from './support/stage.mjs';
 
 let world, acme;
 before(async () => {
-  world = await stage({ tap: true, claude: { deltas: 40 } });
+  // With one slot a second job has to wait for the first.
+  world = await stage({ tap: true, claude: { deltas: 40 }, vars: { SLOTS: '1' } });
   acme = await world.tenant('acme');
 });
 after(() => world?.stop());
@@ -62,7 +63,6 @@ test('a job that waits or runs has no result yet, and says so', async () => {
   await world.whileHeld(async () => {
     const running = await acme.accepted({ prompt: 'runs' });
     await until(async () => (await acme.job(running)).status === 'running', { what: 'a running job' });
-    // Local queues run one batch after another: this one waits for the first.
     const pending = await acme.accepted({ prompt: 'waits' });
     for (const [id, status] of [[running, 'running'], [pending, 'pending']]) {
       const reply = await acme.result(id);

@@ -66,27 +66,16 @@ impl Model {
 
     fn evidence(&mut self, at: usize, outcome: &Outcome) {
         let (id, now) = (self.jobs[at].submission.job, self.now);
-        let good = matches!(
-            outcome,
-            Outcome::Completed { .. } | Outcome::Permanent { .. }
-        );
+        let good = matches!(outcome, Outcome::Completed { .. } | Outcome::Permanent { .. });
         let name = self.jobs[at].submission.class.clone();
         let gate = &mut self.class(&name).gate;
         if let Some((_, refusals, Some(probe))) = *gate
             && probe == id
             && !matches!(outcome, Outcome::Throttled { .. })
         {
-            *gate = if good {
-                None
-            } else {
-                Some((now, refusals, None))
-            };
+            *gate = if good { None } else { Some((now, refusals, None)) };
         }
-        if self
-            .pause
-            .as_ref()
-            .is_some_and(|pause| pause.probe == Some(id))
-        {
+        if self.pause.as_ref().is_some_and(|pause| pause.probe == Some(id)) {
             if good {
                 self.pause = None;
             } else if let Some(pause) = &mut self.pause
@@ -151,9 +140,7 @@ impl Model {
         }
         Some(match wish.map_or(0, Span::as_millis) {
             0..=60_000 => Place::Waiting,
-            wish => Place::Delayed {
-                until: now + wish.min(600_000),
-            },
+            wish => Place::Delayed { until: now + wish.min(600_000) },
         })
     }
 
@@ -178,11 +165,7 @@ impl Model {
             Some(pause) if pause.probe == Some(id) => (pause.wait * 2).min(3_600_000),
             Some(_) => return,
         };
-        self.pause = Some(Pause {
-            until: self.now + wait,
-            wait,
-            probe: None,
-        });
+        self.pause = Some(Pause { until: self.now + wait, wait, probe: None });
     }
 }
 
@@ -192,10 +175,7 @@ fn believe(class: &mut Class, settlement: &Settlement, age: u64, alone: Option<u
     let told = settlement.limits.unwrap_or_default();
     let told = [told.requests, told.input, told.output];
     if refused && told == [None; 3] {
-        class
-            .buckets
-            .iter_mut()
-            .for_each(|bucket| bucket.lower(0, 0));
+        class.buckets.iter_mut().for_each(|bucket| bucket.lower(0, 0));
     }
     let completed = matches!(settlement.outcome, Outcome::Completed { .. });
     let used = alone.unwrap_or(0);

@@ -13,14 +13,7 @@ pub(crate) struct Bucket {
 
 impl Bucket {
     pub(crate) fn full(limit: u64, depth: u64, at: u64) -> Self {
-        let mut bucket = Self {
-            limit,
-            depth,
-            at,
-            level: 0,
-            taken: 0,
-            lost: Vec::new(),
-        };
+        let mut bucket = Self { limit, depth, at, level: 0, taken: 0, lost: Vec::new() };
         bucket.level = bucket.capacity();
         bucket
     }

@@ -152,10 +152,7 @@ impl Model {
     /// their class may go.
     fn next(&self) -> Option<usize> {
         let running = self.jobs.iter().filter(|job| job.lease().is_some()).count();
-        let paused = self
-            .pause
-            .as_ref()
-            .is_some_and(|pause| !pause.over(self.now));
+        let paused = self.pause.as_ref().is_some_and(|pause| !pause.over(self.now));
         if running >= self.config.slots as usize || paused {
             return None;
         }
@@ -178,11 +175,7 @@ impl Model {
             Some((until, _, probe)) => probe.is_none() && until <= self.now,
         };
         let need = class.need(submission.estimate, self.config.output_guess.get());
-        open && class
-            .buckets
-            .iter()
-            .zip(need)
-            .all(|(bucket, need)| bucket.fits(need))
+        open && class.buckets.iter().zip(need).all(|(bucket, need)| bucket.fits(need))
     }
 
     fn release(&mut self, at: usize) {

@@ -160,17 +160,11 @@ pub(crate) fn job(number: u64) -> Submission {
 }
 
 pub(crate) fn of(priority: Priority, number: u64) -> Submission {
-    Submission {
-        priority,
-        ..job(number)
-    }
+    Submission { priority, ..job(number) }
 }
 
 pub(crate) fn on(model: &str, number: u64) -> Submission {
-    Submission {
-        class: ModelClass::of(model),
-        ..job(number)
-    }
+    Submission { class: ModelClass::of(model), ..job(number) }
 }
 
 pub(crate) fn id(number: u64) -> JobId {
@@ -183,16 +177,11 @@ pub(crate) fn number(id: JobId) -> u64 {
 }
 
 pub(crate) fn usage(input: u64, output: u64) -> Usage {
-    Usage {
-        input: Tokens::new(input),
-        output: Tokens::new(output),
-    }
+    Usage { input: Tokens::new(input), output: Tokens::new(output) }
 }
 
 pub(crate) fn completed() -> Outcome {
-    Outcome::Completed {
-        usage: usage(100, 500),
-    }
+    Outcome::Completed { usage: usage(100, 500) }
 }
 
 pub(crate) fn transient(retry_after: Option<u64>) -> Outcome {
@@ -210,16 +199,11 @@ pub(crate) fn throttled(retry_after: Option<u64>) -> Outcome {
 }
 
 pub(crate) fn permanent() -> Outcome {
-    Outcome::Permanent {
-        error: JobError::new("invalid_request_error", "No"),
-    }
+    Outcome::Permanent { error: JobError::new("invalid_request_error", "No") }
 }
 
 pub(crate) fn account(fault: AccountFault) -> Outcome {
-    Outcome::Account {
-        fault,
-        error: JobError::new("authentication_error", "Who?"),
-    }
+    Outcome::Account { fault, error: JobError::new("authentication_error", "Who?") }
 }
 
 pub(crate) fn secs(seconds: u64) -> Span {
@@ -231,11 +215,7 @@ pub(crate) fn secs(seconds: u64) -> Span {
 pub(crate) fn one_a_second() -> Config {
     Config {
         slots: 1_000,
-        limits: Limits {
-            requests: 60,
-            input: 60_000,
-            output: 60_000,
-        },
+        limits: Limits { requests: 60, input: 60_000, output: 60_000 },
         slack: Span::ZERO,
         ..Config::default()
     }

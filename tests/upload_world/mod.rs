@@ -1,11 +1,6 @@
 //! A store in memory that can fail, and forms to put into it.
 #![allow(dead_code, reason = "each test crate uses its own part")]
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    reason = "test code"
-)]
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::unwrap_used, reason = "test code")]
 
 use bytes::Bytes;
 use claude_pipeline::{
@@ -58,10 +53,7 @@ pub(crate) enum Fault {
 impl World {
     /// A store whose commands with these numbers fail.
     pub(crate) fn failing(commands: Range<u32>, fault: Fault) -> Self {
-        Self {
-            fault: Some((commands, fault)),
-            ..Self::default()
-        }
+        Self { fault: Some((commands, fault)), ..Self::default() }
     }
 
     pub(crate) fn objects(&self) -> BTreeMap<String, Vec<u8>> {
@@ -86,12 +78,7 @@ impl World {
 
     /// How many different buffers the bodies came from.
     pub(crate) fn buffers(&self) -> usize {
-        self.memory()
-            .bodies
-            .iter()
-            .map(|(at, _)| at)
-            .collect::<BTreeSet<_>>()
-            .len()
+        self.memory().bodies.iter().map(|(at, _)| at).collect::<BTreeSet<_>>().len()
     }
 
     pub(crate) fn slept(&self) -> Span {
@@ -101,11 +88,7 @@ impl World {
     /// The files of a form as they are stored, with their names.
     pub(crate) fn files(&self, form: &Form) -> Vec<(String, Vec<u8>)> {
         let objects = self.objects();
-        assert_eq!(
-            objects.len(),
-            form.files.len(),
-            "an object for each file, no more"
-        );
+        assert_eq!(objects.len(), form.files.len(), "an object for each file, no more");
         let read = |file: &UploadedFile| {
             assert_eq!(file.key, format!("uploads/{}/{}.pdf", batch(), file.job));
             assert_eq!(file.bytes, objects[&file.key].len() as u64);
@@ -136,19 +119,14 @@ impl World {
     }
 
     fn saw(&self, body: &[u8]) {
-        self.memory()
-            .bodies
-            .push((body.as_ptr() as usize, body.len()));
+        self.memory().bodies.push((body.as_ptr() as usize, body.len()));
     }
 
     fn command<T>(&self, act: impl FnOnce(&mut Memory) -> PortResult<T>) -> PortResult<T> {
         let mut memory = self.memory();
         let number = memory.commands;
         memory.commands += 1;
-        let fault = self
-            .fault
-            .as_ref()
-            .filter(|(when, _)| when.contains(&number));
+        let fault = self.fault.as_ref().filter(|(when, _)| when.contains(&number));
         let lost = || PortError::Unavailable("lost".to_owned());
         match fault.map(|(_, fault)| *fault) {
             None => act(&mut memory),
@@ -200,12 +178,7 @@ impl Objects for World {
         self.command(|memory| {
             let id = memory.commands;
             memory.uploads.insert(id, Vec::new());
-            Ok(OpenUpload {
-                world: self.clone(),
-                id,
-                key: key.to_owned(),
-                parts: 0,
-            })
+            Ok(OpenUpload { world: self.clone(), id, key: key.to_owned(), parts: 0 })
         })
     }
 
@@ -229,10 +202,7 @@ impl Upload for OpenUpload {
     async fn part(&mut self, body: &[u8]) -> PortResult<()> {
         self.world.saw(body);
         self.world.command(|memory| {
-            let parts = memory
-                .uploads
-                .get_mut(&self.id)
-                .expect("the upload is open");
+            let parts = memory.uploads.get_mut(&self.id).expect("the upload is open");
             parts.truncate(self.parts);
             parts.push(body.to_vec());
             Ok(())

@@ -62,13 +62,7 @@ impl PdfInspector {
     /// [`max_pages`](super::max_pages).
     #[must_use]
     pub fn new(max_bytes: u64, max_pages: u32) -> Self {
-        Self {
-            max_bytes,
-            max_pages,
-            bytes: 0,
-            head: Vec::new(),
-            pages: PageCounter::default(),
-        }
+        Self { max_bytes, max_pages, bytes: 0, head: Vec::new(), pages: PageCounter::default() }
     }
 
     /// Looks at a chunk.
@@ -79,9 +73,7 @@ impl PdfInspector {
     pub fn push(&mut self, chunk: &[u8]) -> Result<(), PdfRefusal> {
         self.bytes += chunk.len() as u64;
         if self.bytes > self.max_bytes {
-            return Err(PdfRefusal::TooLarge {
-                max: self.max_bytes,
-            });
+            return Err(PdfRefusal::TooLarge { max: self.max_bytes });
         }
         let missing = HEAD - self.head.len();
         self.head.extend(chunk.iter().take(missing));
@@ -104,14 +96,8 @@ impl PdfInspector {
         self.check_mark()?;
         let pages = self.pages.finish();
         match pages.filter(|pages| *pages > self.max_pages) {
-            Some(pages) => Err(PdfRefusal::TooManyPages {
-                pages,
-                max: self.max_pages,
-            }),
-            None => Ok(PdfFacts {
-                bytes: self.bytes,
-                pages,
-            }),
+            Some(pages) => Err(PdfRefusal::TooManyPages { pages, max: self.max_pages }),
+            None => Ok(PdfFacts { bytes: self.bytes, pages }),
         }
     }
 

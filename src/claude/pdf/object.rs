@@ -52,10 +52,7 @@ enum Key {
 
 impl Object {
     pub(super) fn begin(number: u64) -> Self {
-        Self {
-            number: Some(number),
-            ..Self::default()
-        }
+        Self { number: Some(number), ..Self::default() }
     }
 
     /// Takes a token between `obj` and `endobj`.

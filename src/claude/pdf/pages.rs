@@ -84,13 +84,7 @@ impl PageCounter {
     }
 
     fn syntax(&mut self, byte: u8) -> Body {
-        let Self {
-            lexer,
-            before,
-            object,
-            tally,
-            ..
-        } = self;
+        let Self { lexer, before, object, tally, .. } = self;
         let mut body = Body::None;
         lexer.push(byte, |token| match token {
             Token::Word(b"obj") => *object = Object::begin(before[0].unwrap_or(0)),
@@ -134,11 +128,7 @@ impl Tally {
 /// Rolls the last eight bytes and looks for the end of the keyword.
 fn ended(seen: u64, byte: u8) -> Body {
     let seen = seen << 8 | u64::from(byte);
-    if seen == END_STREAM {
-        Body::None
-    } else {
-        Body::Until(seen)
-    }
+    if seen == END_STREAM { Body::None } else { Body::Until(seen) }
 }
 
 const END_STREAM: u64 = u64::from_be_bytes(*b"ndstream");

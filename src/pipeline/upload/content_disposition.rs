@@ -23,10 +23,7 @@ impl Disposition {
                 _ => {}
             }
         }
-        Some(Self {
-            name: name?,
-            filename: extended.or(plain),
-        })
+        Some(Self { name: name?, filename: extended.or(plain) })
     }
 }
 
@@ -34,18 +31,11 @@ impl Disposition {
 /// nothing else, so that `50%25` is what it says.
 fn form_text(bytes: &[u8]) -> String {
     let text = std::str::from_utf8(bytes).map_or_else(|_| latin1(bytes), str::to_owned);
-    ENCODED
-        .iter()
-        .fold(text, |text, (code, plain)| text.replace(code, plain))
+    ENCODED.iter().fold(text, |text, (code, plain)| text.replace(code, plain))
 }
 
-const ENCODED: [(&str, &str); 5] = [
-    ("%22", "\""),
-    ("%0D", "\r"),
-    ("%0A", "\n"),
-    ("%0d", "\r"),
-    ("%0a", "\n"),
-];
+const ENCODED: [(&str, &str); 5] =
+    [("%22", "\""), ("%0D", "\r"), ("%0A", "\n"), ("%0d", "\r"), ("%0a", "\n")];
 
 /// RFC 5987: `charset'language'percent-encoded`.
 fn extended_text(value: &[u8]) -> Option<String> {
@@ -75,11 +65,7 @@ fn percent_decoded(text: &[u8]) -> Vec<u8> {
 
 fn hex(digits: &[u8]) -> Option<u8> {
     let digits = std::str::from_utf8(digits).ok()?;
-    if digits.starts_with('+') {
-        None
-    } else {
-        u8::from_str_radix(digits, 16).ok()
-    }
+    if digits.starts_with('+') { None } else { u8::from_str_radix(digits, 16).ok() }
 }
 
 fn latin1(bytes: &[u8]) -> String {
@@ -97,20 +83,11 @@ mod tests {
             (&br#"filename="a.pdf""#[..], "a.pdf"),
             ("filename=\"請求書 📄.pdf\"".as_bytes(), "請求書 📄.pdf"),
             (b"filename=\"r\xe9sum\xe9.pdf\"", "résumé.pdf"),
-            (
-                br#"filename="the %22final%22 one 50%25.pdf""#,
-                "the \"final\" one 50%25.pdf",
-            ),
-            (
-                b"filename*=UTF-8''%C3%BCbersicht%20%E2%84%961.pdf",
-                "übersicht №1.pdf",
-            ),
+            (br#"filename="the %22final%22 one 50%25.pdf""#, "the \"final\" one 50%25.pdf"),
+            (b"filename*=UTF-8''%C3%BCbersicht%20%E2%84%961.pdf", "übersicht №1.pdf"),
             (b"filename*=iso-8859-1'de'%fcber.pdf", "über.pdf"),
             (b"filename*=utf-8''100%.pdf", "100%.pdf"),
-            (
-                b"filename=\"b.pdf\"; filename*=UTF-8''%E8%AB%8B.pdf",
-                "請.pdf",
-            ),
+            (b"filename=\"b.pdf\"; filename*=UTF-8''%E8%AB%8B.pdf", "請.pdf"),
             (b"filename=\"b.pdf\"; filename*=UTF-8''%FF.pdf", "b.pdf"),
             (b"filename=\"b.pdf\"; filename*=koi8-r''%C1.pdf", "b.pdf"),
             (b"filename=\"b.pdf\"; filename*=junk", "b.pdf"),

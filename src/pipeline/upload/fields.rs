@@ -37,10 +37,7 @@ impl Texts {
             return Err(unknown(part.name(), no_files && misplaced));
         };
         if self.0.contains_key(name) {
-            return Err(Problem::field(
-                *name,
-                format!("the field `{name}` was sent twice"),
-            ));
+            return Err(Problem::field(*name, format!("the field `{name}` was sent twice")));
         }
         let mut bytes = Vec::new();
         while let Some(chunk) = part.chunk().await? {
@@ -76,15 +73,8 @@ impl Texts {
 
 fn unknown(name: &str, misplaced_files: bool) -> Problem {
     let name = clean(name);
-    let allowed: Vec<_> = ALLOWED
-        .iter()
-        .map(|(name, _)| format!("`{name}`"))
-        .collect();
-    let hint = if misplaced_files {
-        "no files in field `files`: "
-    } else {
-        ""
-    };
+    let allowed: Vec<_> = ALLOWED.iter().map(|(name, _)| format!("`{name}`")).collect();
+    let hint = if misplaced_files { "no files in field `files`: " } else { "" };
     let detail = format!(
         "{hint}there is no field `{name}`; allowed are `files` (the PDFs), {}",
         allowed.join(", ")
@@ -93,10 +83,7 @@ fn unknown(name: &str, misplaced_files: bool) -> Problem {
 }
 
 fn too_long(name: &'static str, limit: usize) -> Problem {
-    Problem::field(
-        name,
-        format!("the field `{name}` is longer than {limit} characters"),
-    )
+    Problem::field(name, format!("the field `{name}` is longer than {limit} characters"))
 }
 
 /// Each field's name and its most characters.

@@ -8,23 +8,14 @@ pub(super) const MAX_JSON_BYTES: u64 = MAX_CHARS as u64 * 4;
 /// `file-1.pdf` and so on where nothing is left.
 pub(super) fn shown(sent: Option<&str>, index: usize) -> String {
     let name = sent.map(clean).unwrap_or_default();
-    if matches!(name.as_str(), "" | "." | "..") {
-        format!("file-{}.pdf", index + 1)
-    } else {
-        name
-    }
+    if matches!(name.as_str(), "" | "." | "..") { format!("file-{}.pdf", index + 1) } else { name }
 }
 
 /// One line of printable text, without a path.
 pub(super) fn clean(text: &str) -> String {
     let last = text.rsplit(['/', '\\']).next().unwrap_or_default();
     let kept = last.chars().filter(|c| !c.is_control() && !reorders(*c));
-    let name: String = kept
-        .collect::<String>()
-        .trim()
-        .chars()
-        .take(MAX_CHARS)
-        .collect();
+    let name: String = kept.collect::<String>().trim().chars().take(MAX_CHARS).collect();
     name.trim_end().to_owned()
 }
 

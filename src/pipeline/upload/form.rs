@@ -51,10 +51,9 @@ impl Form {
         for file in &self.files {
             let refusal = match file.pages {
                 _ if file.bytes > max_bytes => PdfRefusal::TooLarge { max: max_bytes },
-                Some(pages) if pages > max_pages => PdfRefusal::TooManyPages {
-                    pages,
-                    max: max_pages,
-                },
+                Some(pages) if pages > max_pages => {
+                    PdfRefusal::TooManyPages { pages, max: max_pages }
+                }
                 Some(_) | None => continue,
             };
             return Err(refused(&file.filename, &refusal));
@@ -81,8 +80,5 @@ pub(super) fn refused(filename: &str, refusal: &PdfRefusal) -> Problem {
             Problem::invalid(detail)
         }
     };
-    Problem {
-        field: Some(filename.to_owned()),
-        ..problem
-    }
+    Problem { field: Some(filename.to_owned()), ..problem }
 }

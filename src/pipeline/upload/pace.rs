@@ -26,12 +26,7 @@ pub(super) struct Pace<S> {
 
 impl<S> Pace<S> {
     pub(super) fn new(body: S, unused: Unused) -> Self {
-        Self {
-            body: Box::pin(body),
-            chunk: Bytes::new(),
-            gave: false,
-            unused,
-        }
+        Self { body: Box::pin(body), chunk: Bytes::new(), gave: false, unused }
     }
 }
 
@@ -71,11 +66,7 @@ impl Unused {
 
     fn add(&self, bytes: usize) -> Result<(), Broken> {
         let unused = self.0.fetch_add(bytes, Relaxed);
-        if unused < MOST_UNUSED {
-            Ok(())
-        } else {
-            Err(Broken::Framing)
-        }
+        if unused < MOST_UNUSED { Ok(()) } else { Err(Broken::Framing) }
     }
 }
 
@@ -106,10 +97,7 @@ mod tests {
         let mut paced = paced(&[10, 0, PIECE + 1], unused);
         let mut polled = || paced.next().now_or_never().flatten();
         for piece in [10, PIECE, 1] {
-            assert_eq!(
-                polled().map(|piece| piece.map(|piece| piece.len())),
-                Some(Ok(piece))
-            );
+            assert_eq!(polled().map(|piece| piece.map(|piece| piece.len())), Some(Ok(piece)));
             assert_eq!(polled(), None, "it pauses after each piece");
         }
         assert_eq!(block_on(paced.next()), None);
@@ -127,10 +115,7 @@ mod tests {
     }
 
     fn paced(chunks: &[usize], unused: Unused) -> Pace<impl Stream<Item = Result<Bytes, ()>>> {
-        let chunks: Vec<_> = chunks
-            .iter()
-            .map(|len| Ok(Bytes::from(vec![0; *len])))
-            .collect();
+        let chunks: Vec<_> = chunks.iter().map(|len| Ok(Bytes::from(vec![0; *len]))).collect();
         Pace::new(stream::iter(chunks), unused)
     }
 }

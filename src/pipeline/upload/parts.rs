@@ -22,10 +22,7 @@ impl<'r> Parts<'r> {
         E: 'r,
     {
         let unused = Unused::default();
-        Self {
-            form: Multipart::new(Pace::new(body, unused.clone()), boundary),
-            unused,
-        }
+        Self { form: Multipart::new(Pace::new(body, unused.clone()), boundary), unused }
     }
 
     /// The next part; the one before must have been read to its end.
@@ -40,11 +37,7 @@ impl<'r> Parts<'r> {
             let detail = format!("part {} of the form has no name", field.index() + 1);
             return Err(Problem::invalid(detail));
         };
-        Ok(Some(Part {
-            disposition,
-            field,
-            unused: self.unused.clone(),
-        }))
+        Ok(Some(Part { disposition, field, unused: self.unused.clone() }))
     }
 }
 
@@ -75,10 +68,7 @@ impl Part<'_> {
                 Ok(chunk) => return Ok(chunk),
                 Err(error) => {
                     let field = clean(self.filename().unwrap_or(self.name()));
-                    return Err(Problem {
-                        field: Some(field),
-                        ..refusal(error)
-                    });
+                    return Err(Problem { field: Some(field), ..refusal(error) });
                 }
             }
         }

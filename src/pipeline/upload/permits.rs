@@ -17,18 +17,13 @@ impl Permits {
     /// Room for `count` at once.
     #[must_use]
     pub const fn new(count: u32) -> Self {
-        Self {
-            free: AtomicU32::new(count),
-        }
+        Self { free: AtomicU32::new(count) }
     }
 
     /// Takes a permit, if there is one.
     pub fn try_take(&self) -> Option<Permit<'_>> {
         let one_less = |free: u32| free.checked_sub(1);
-        self.free
-            .fetch_update(Relaxed, Relaxed, one_less)
-            .ok()
-            .map(|_| Permit(self))
+        self.free.fetch_update(Relaxed, Relaxed, one_less).ok().map(|_| Permit(self))
     }
 
     /// Takes a permit, and waits a while for one.
@@ -86,11 +81,8 @@ mod tests {
     #[test]
     fn who_comes_too_many_waits_for_a_place() {
         let permits = Permits::new(1);
-        let world = World {
-            held: RefCell::new(permits.try_take()),
-            frees_at: 3,
-            ..World::default()
-        };
+        let world =
+            World { held: RefCell::new(permits.try_take()), frees_at: 3, ..World::default() };
         assert!(block_on(permits.take(&world)).is_ok());
         assert_eq!(world.pauses.get(), 3);
     }
@@ -98,10 +90,7 @@ mod tests {
     #[test]
     fn nobody_waits_for_ever() {
         let permits = Permits::new(0);
-        let world = World {
-            frees_at: u32::MAX,
-            ..World::default()
-        };
+        let world = World { frees_at: u32::MAX, ..World::default() };
         let problem = block_on(permits.take(&world)).unwrap_err();
         assert_eq!(problem.status, 503);
         assert!(problem.retry_after.is_some());

@@ -30,13 +30,7 @@ pub(super) struct Receiver<'a, P: Objects> {
 impl<'a, P: Objects + Ambient> Receiver<'a, P> {
     pub(super) fn new(ports: &'a P, batch: BatchId) -> Self {
         let (spool, texts) = (Spool::new(ports, "application/pdf"), Texts::default());
-        Self {
-            ports,
-            batch,
-            spool,
-            files: Vec::new(),
-            texts,
-        }
+        Self { ports, batch, spool, files: Vec::new(), texts }
     }
 
     /// Reads to the end. After an error, what was kept must be
@@ -51,19 +45,13 @@ impl<'a, P: Objects + Ambient> Receiver<'a, P> {
             }
         }
         if self.files.is_empty() {
-            return Err(Problem::field(
-                FILES,
-                format!("no files in field `{FILES}`"),
-            ));
+            return Err(Problem::field(FILES, format!("no files in field `{FILES}`")));
         }
         Ok(())
     }
 
     pub(super) fn into_form(self) -> Form {
-        Form {
-            files: self.files,
-            fields: self.texts.into_fields(),
-        }
+        Form { files: self.files, fields: self.texts.into_fields() }
     }
 
     /// Removes everything that was stored.
@@ -91,34 +79,21 @@ impl<'a, P: Objects + Ambient> Receiver<'a, P> {
         let mut inspector = PdfInspector::new(max_pdf_bytes(0), u32::MAX);
         let mut next = Some(first);
         while let Some(chunk) = next {
-            inspector
-                .push(&chunk)
-                .map_err(|refusal| refused(&filename, &refusal))?;
+            inspector.push(&chunk).map_err(|refusal| refused(&filename, &refusal))?;
             self.spool.write(&chunk).await?;
             next = part.chunk().await?;
         }
-        let facts = inspector
-            .finish()
-            .map_err(|refusal| refused(&filename, &refusal))?;
+        let facts = inspector.finish().map_err(|refusal| refused(&filename, &refusal))?;
         let (bytes, pages) = (facts.bytes, facts.pages);
         let key = self.spool.finish().await?;
-        self.files.push(UploadedFile {
-            job,
-            index,
-            filename,
-            key,
-            bytes,
-            pages,
-        });
+        self.files.push(UploadedFile { job, index, filename, key, bytes, pages });
         Ok(())
     }
 
     /// The place of the next file.
     fn place(&self) -> Result<u32, Problem> {
         let full = || Problem::field(FILES, format!("a batch takes at most {MAX_FILES} files"));
-        let index = Some(self.files.len())
-            .filter(|index| *index < MAX_FILES)
-            .ok_or_else(full)?;
+        let index = Some(self.files.len()).filter(|index| *index < MAX_FILES).ok_or_else(full)?;
         u32::try_from(index).map_err(|_| full())
     }
 }

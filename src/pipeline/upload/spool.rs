@@ -76,10 +76,7 @@ impl<'a, P: Objects + Ambient> Spool<'a, P> {
     /// before.
     async fn store_whole(&self) -> PortResult<()> {
         let put = async || {
-            let meta = ObjectMeta {
-                content_type: self.content_type,
-                custom: Vec::new(),
-            };
+            let meta = ObjectMeta { content_type: self.content_type, custom: Vec::new() };
             self.ports.put_new(&self.key, &self.part, meta).await
         };
         patiently(self.ports, put).await.map(|_| ())

@@ -114,23 +114,29 @@ export function deliver({ runtime }, queue, ...bodies) {
 
 /**
  * A job that the scheduler has never heard of: the row of `template`, whose
- * prompt has to contain `template`, with another id and prompt.
+ * prompt has to be "template", with another id and prompt.
  */
-export async function orphan({ runtime }, template, { prompt, ageMs = 60_000, status = 'pending', attempts = 0, lease = 0 }) {
-  const createdAt = Date.now() - ageMs;
-  const id = uuidV7(createdAt);
-  await runtime.d1
-    .prepare(
-      `INSERT INTO jobs (job_id, tenant_id, status, priority, origin, model, estimated_input_tokens,
-                         max_output_tokens, input, created_at, attempts, lease)
-       SELECT ?1, tenant_id, ?2, priority, origin, model, estimated_input_tokens,
-              max_output_tokens, replace(input, 'template', ?3), ?4, ?5, ?6
-       FROM jobs WHERE job_id = ?7`,
-    )
-    .bind(id, status, prompt, createdAt, attempts, lease, template)
-    .run();
+export async function orphan(world, template, facts) {
+  const [id] = await orphans(world, template, [facts]);
   return id;
 }
+
+/** Many at once; each of `jobs` is `{ prompt, ageMs, status, attempts, lease }`. */
+export async function orphans({ runtime }, template, jobs) {
+  const now = Date.now();
+  const rows = jobs.map(({ prompt, ageMs = 60_000, status = 'pending', attempts = 0, lease = 0 }) =>
+    ({ id: uuidV7(now - ageMs), at: now - ageMs, prompt, status, attempts, lease }));
+  await runtime.d1.prepare(INSERT_ORPHANS).bind(JSON.stringify(rows), template).run();
+  return rows.map(({ id }) => id);
+}
+
+const INSERT_ORPHANS = `
+  INSERT INTO jobs (job_id, tenant_id, status, priority, origin, model, estimated_input_tokens,
+                    max_output_tokens, input, created_at, attempts, lease)
+  SELECT value->>'id', tenant_id, value->>'status', priority, origin, model, estimated_input_tokens,
+         max_output_tokens, replace(input, 'template', value->>'prompt'), value->>'at',
+         value->>'attempts', value->>'lease'
+  FROM jobs, json_each(?1) WHERE job_id = ?2`;
 
 function uuidV7(millis) {
   const time = millis.toString(16).padStart(12, '0');

@@ -29,12 +29,17 @@ export function pdfsInForm(form) {
  */
 export function pdfOfSize(text, size) {
   const bare = makePdf(text);
-  if (size < bare.length + ROOM) return padded(bare, size);
+  if (size <= bare.length + ROOM + PATTERN.length) return padded(bare, size);
   const pdf = makePdf(text, { bytes: size - bare.length - ROOM });
-  const begin = pdf.indexOf('0123456789abcdef');
+  const begin = pdf.indexOf(PATTERN);
   const end = pdf.lastIndexOf('\nendstream');
   noise(text, end - begin).copy(pdf, begin);
   return padded(pdf, size);
+}
+
+/** `bytes` cut into pieces of `size` bytes, wherever that falls. */
+export function* piecesOf(bytes, size) {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
 export function sha256(bytes) {
@@ -51,5 +56,6 @@ function noise(seed, length) {
   return createCipheriv('aes-128-ctr', key, Buffer.alloc(16)).update(Buffer.alloc(length));
 }
 
-// For the object that holds the filling.
+// What `makePdf` fills with, and room for the object that holds it.
+const PATTERN = '0123456789abcdef';
 const ROOM = 120;

@@ -36,16 +36,28 @@ export async function stage({ vars = {}, claude: settings = {}, tap: tapped = fa
   const tap = tapped ? await startWiretap(claude.url) : undefined;
   const all = { ...VARS, ANTHROPIC_BASE_URL: (tap ?? claude).url, ...vars };
   const start = () => startRuntime({ ...options, vars: all });
-  return new World({ claude, tap, start, runtime: await start() });
+  const world = new World({ claude, tap, start });
+  await world.start();
+  return world;
 }
 
 class World {
   #start;
   #runtime;
 
-  constructor({ claude, tap, start, runtime }) {
+  constructor({ claude, tap, start }) {
     Object.assign(this, { claude, tap });
-    [this.#start, this.#runtime] = [start, runtime];
+    this.#start = start;
+  }
+
+  /** Starts the runtime; what does not start leaves no server behind. */
+  async start() {
+    try {
+      this.#runtime = await this.#start();
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
   }
 
   /** What `startRuntime` returned: `d1`, `r2`, `logs`, `queue`, `consume`, `runCron` … */
@@ -71,12 +83,9 @@ class World {
   }
 
   /** The counts once the scheduler holds no job any more. */
-  restCounts(within = 20_000) {
-    const rest = async () => {
-      const counts = await this.counts();
-      return atRest(counts) && counts;
-    };
-    return until(rest, { within, what: 'a scheduler at rest' });
+  async restCounts(within = 20_000) {
+    await until(async () => atRest(await this.health()), { within, what: 'a scheduler at rest' });
+    return this.counts();
   }
 
   /** Rows, objects and scheduler are as `before`, at once. */
@@ -84,10 +93,7 @@ class World {
     assert.deepEqual(await this.counts(), before, message);
   }
 
-  /**
-   * Does `work` while the wiretap holds back every call to Claude. Local queues
-   * run one batch after another, so the calls before must have ended.
-   */
+  /** Does `work` while the wiretap holds back every call to Claude; all jobs before have ended. */
   async whileHeld(work) {
     await this.restCounts();
     this.tap.hold();
@@ -101,11 +107,11 @@ class World {
   /** Ends the runtime (as a crash would, with `kill`) and starts another; needs `persist` to keep its stores. */
   async restart({ kill = false } = {}) {
     await (kill ? this.#runtime.kill() : this.#runtime.stop());
-    this.#runtime = await this.#start();
+    await this.start();
   }
 
   async stop() {
-    await this.#runtime.stop();
+    await this.#runtime?.stop();
     await this.tap?.stop();
     await this.claude.stop();
   }

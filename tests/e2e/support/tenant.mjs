@@ -39,6 +39,13 @@ export class Tenant {
     return replyOf(response);
   }
 
+  /** Posts `pieces` as they are, without telling their length beforehand. */
+  async stream(path, pieces, headers) {
+    const sent = { ...this.headers, ...headers };
+    const response = await fetch(this.#world().url + path, { method: 'POST', body: ReadableStream.from(pieces), duplex: 'half', headers: sent });
+    return replyOf(response);
+  }
+
   get(path, headers) {
     return this.request('GET', path, { headers });
   }
@@ -108,6 +115,15 @@ export class Tenant {
       return batch.status === 'ended' && batch;
     };
     return until(ended, { within, what: `the end of batch ${id}` });
+  }
+
+  /** The texts that the files of a batch are answered with, in order; each of them has to complete. */
+  async answersTo(files, fields) {
+    const reply = await this.submitFiles(files, fields);
+    assert.equal(reply.status, 202, reply.text);
+    const { counts } = await this.untilBatchEnded(reply.body.batchId, 120_000);
+    assert.equal(counts.completed, files.length, JSON.stringify(counts));
+    return Promise.all(reply.body.jobs.map(async ({ jobId }) => (await this.result(jobId)).text));
   }
 
   /** Submits, waits, and tells the text of the answer. */

@@ -1,0 +1,134 @@
+// A Worker, a simulated Claude in its own process, and callers.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ROOT } from '../progress.mjs';
+import { startRuntime } from '../runtime.mjs';
+
+const KEY = 'bench-key';
+const UNLIMITED = '1000000000';
+const CLOCK_TICKS = 100;
+
+// `held`: the upstream refuses everything until letGo(), so that a backlog can
+// be built up first.
+export async function openWorld({ latency = 0, held = false, vars = {} } = {}) {
+  const claude = await startClaude(latency);
+  const runtime = await startRuntime({
+    vars: {
+      ANTHROPIC_BASE_URL: claude.url,
+      ANTHROPIC_API_KEY: 'bench',
+      LIMIT_REQUESTS_PER_MINUTE: held ? '1' : UNLIMITED,
+      LIMIT_INPUT_TOKENS_PER_MINUTE: UNLIMITED,
+      LIMIT_OUTPUT_TOKENS_PER_MINUTE: UNLIMITED,
+      ...vars,
+    },
+    onLog: ({ level, message }) => level === 'error' && console.error(message),
+  });
+  await addTenant(runtime.d1);
+  return new World(claude, runtime);
+}
+
+class World {
+  #sent = 0;
+
+  constructor(claude, runtime) {
+    Object.assign(this, { claude, runtime, pid: runtime.pid });
+  }
+
+  async post(path, body, headers = {}) {
+    const response = await fetch(this.runtime.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${KEY}`, ...headers },
+      body,
+    });
+    const reply = await response.json();
+    if (response.status !== 202) throw new Error(`${response.status} ${JSON.stringify(reply)}`);
+    return reply;
+  }
+
+  async get(path) {
+    const response = await fetch(this.runtime.url + path, { headers: { authorization: `Bearer ${KEY}` } });
+    return response.json();
+  }
+
+  submit(job = {}, text = '') {
+    return this.post('/jobs', JSON.stringify({ prompt: `job ${(this.#sent += 1)} ${text}`, ...job }));
+  }
+
+  submitMany(count) {
+    return Promise.all(Array.from({ length: count }, () => this.submit()));
+  }
+
+  async submitFor(millis, callers, text) {
+    const waits = [];
+    const started = performance.now();
+    const call = async () => {
+      while (performance.now() - started < millis) {
+        const sent = performance.now();
+        await this.submit({}, text);
+        waits.push(performance.now() - sent);
+      }
+    };
+    await Promise.all(Array.from({ length: callers }, call));
+    return { count: waits.length, millis: performance.now() - started, waits };
+  }
+
+  // Submits one job; how long until its result is there.
+  async runOne(job) {
+    const started = performance.now();
+    const { jobId } = await this.submit(job);
+    while ((await this.get(`/jobs/${jobId}`)).status !== 'completed') await sleep(5);
+    return performance.now() - started;
+  }
+
+  async unfinished() {
+    const counted = await this.runtime.d1
+      .prepare("SELECT count(*) AS n FROM jobs WHERE status IN ('pending', 'running')")
+      .first();
+    return counted.n;
+  }
+
+  async untilDone() {
+    while ((await this.unfinished()) > 0) await sleep(20);
+  }
+
+  async close() {
+    await this.runtime.stop();
+    this.claude.child.kill();
+  }
+}
+
+// CPU time of a process so far, its threads included.
+export function cpuMillis(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+  return ((Number(fields[11]) + Number(fields[12])) * 1_000) / CLOCK_TICKS;
+}
+
+export function peakMemory(pid) {
+  const [, kilobytes] = readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmHWM:\s+(\d+) kB/);
+  return Number(kilobytes) * 1_024;
+}
+
+async function startClaude(latency) {
+  const script = `${ROOT}/tests/support/claude/main.mjs`;
+  const child = spawn(process.execPath, [script, '--port', '0', '--latency', String(latency)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  for await (const line of createInterface({ input: child.stdout })) {
+    const found = line.match(/listening on (http:\S+)/);
+    if (found) return { child, url: found[1] };
+  }
+  throw new Error('the simulated Claude did not start');
+}
+
+async function addTenant(d1) {
+  const hash = createHash('sha256').update(KEY).digest('hex');
+  await d1.batch([
+    d1.prepare("INSERT INTO tenants (tenant_id, name, plan, created_at) VALUES ('bench', 'Bench', 'free', 0)"),
+    d1
+      .prepare("INSERT INTO api_keys (key_hash, tenant_id, prefix, created_at) VALUES (?, 'bench', 'bench', 0)")
+      .bind(hash),
+  ]);
+}
