@@ -93,5 +93,10 @@ async function inline() {
   }
 }
 
-const ms = (millis) => `${millis.toFixed(1)} ms`;
-const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
+function ms(millis) {
+  return `${millis.toFixed(1)} ms`;
+}
+
+function median(numbers) {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
+}

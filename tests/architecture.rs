@@ -1,4 +1,5 @@
 //! The dependency rules of the design, checked against the source itself.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code")]
 #[path = "architecture/scanner.rs"]
 mod scanner;
 
@@ -125,7 +126,7 @@ fn super_leaves_a_folder_only_from_its_root() {
 }
 
 /// What a file names that it may not.
-fn faults(folder: &str, allowed: &[&str], file: &Path, source: &str) -> Vec<String> {
+fn faults(folder: &str, allowed: &[&str], path: &Path, source: &str) -> Vec<String> {
     let fine = |name: &str| name == folder || allowed.contains(&name);
     let is_folder = |name: &str| MAY_IMPORT.iter().any(|(folder, _)| *folder == name);
     let mut faults = Vec::new();
@@ -134,7 +135,7 @@ fn faults(folder: &str, allowed: &[&str], file: &Path, source: &str) -> Vec<Stri
             Named::FromRoot(name) if fine(&name) => {}
             Named::FromRoot(name) => faults.push(format!("names `{name}`")),
             Named::FromAbove { steps, name } => {
-                let outside = steps >= depth(file) && is_folder(&name) && !fine(&name);
+                let outside = steps >= depth(path) && is_folder(&name) && !fine(&name);
                 faults.extend(outside.then(|| format!("names `{name}` through super")));
             }
             Named::Platform(name) if folder == "cloudflare" => drop(name),

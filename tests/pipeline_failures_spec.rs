@@ -1,5 +1,6 @@
 //! Failure, point by point: the table of the design's section 6, and what
 //! building it has taught.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code")]
 use claude_pipeline::domain::{JobId, JobStatus, Origin, Queue, Span};
 use claude_pipeline::pipeline::input::result_key;
 use claude_pipeline::sim::{Behaviour, Fault, JobSeen, Op, Plan, Role, Ticket, World};
@@ -69,6 +70,15 @@ fn a_429_whose_settlement_was_lost_costs_no_attempt() {
     finish(&world);
     assert_eq!(world.statuses(), [429, 200]);
     assert_eq!(attempts(&world, job), 1);
+}
+
+#[test]
+fn a_claim_whose_answer_was_lost_costs_an_attempt_but_no_call() {
+    let world = World::new(18);
+    world.fail(Role::Consumer, Op::Sql, Fault::Unreported);
+    let job = one(&world, world.submit("acme", "claimed unheard", Origin::UserAction));
+    finish(&world);
+    assert_eq!((attempts(&world, job), world.paid(job)), (2, 1));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The scheduler object's instances come and go, queues lose what they hold,
 //! and jobs end all the same.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code")]
 use claude_pipeline::domain::{JobStatus, Origin, Queue, Span};
 use claude_pipeline::sim::{Behaviour, Fault, Op, Role, World};
 

@@ -1,5 +1,6 @@
 //! Hours of virtual time in which everything that can go wrong does. A seed
 //! decides everything; `SIM_SEED=n` replays one.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code")]
 use claude_pipeline::domain::{Origin, Queue, Span};
 use claude_pipeline::sim::{Behaviour, Fault, Op, World};
 use std::panic::{AssertUnwindSafe, catch_unwind};

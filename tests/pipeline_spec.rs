@@ -1,5 +1,6 @@
 //! What becomes of a job: from the door to its end, with everything in
 //! working order but Claude.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code")]
 use claude_pipeline::domain::{JobId, JobStatus, Origin, Queue, Span};
 use claude_pipeline::pipeline::input::{input_key, result_key};
 use claude_pipeline::sim::{Behaviour, JobSeen, Op, Role, Ticket, World, answer_to};

@@ -1,5 +1,6 @@
 //! How `SQLite` carries the hot statements out: no table is read from end to
 //! end, and nothing is sorted that an index could keep in order.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code")]
 #[path = "store_world/mod.rs"]
 mod store_world;
 

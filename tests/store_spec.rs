@@ -1,4 +1,5 @@
 //! Every SQL statement of the pipeline, on a real `SQLite`.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code")]
 #[path = "store_world/mod.rs"]
 mod store_world;
 

@@ -116,6 +116,7 @@ async function startClaude(latency) {
   const child = spawn(process.execPath, [script, '--port', '0', '--latency', String(latency)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  process.on('exit', () => child.kill());
   for await (const line of createInterface({ input: child.stdout })) {
     const found = line.match(/listening on (http:\S+)/);
     if (found) return { child, url: found[1] };

@@ -5,10 +5,21 @@ use super::reply;
 use super::shell::Shell;
 use crate::pipeline::ports::Ambient;
 use crate::pipeline::problem::Problem;
+use futures_util::FutureExt;
+use std::rc::Rc;
 use worker::{Context, Env, Request, Response, Result, ScheduleContext, ScheduledEvent, event};
 
+/// The work of a request goes on when its caller hangs up: it has permits to
+/// give back and objects to take away again.
 #[event(fetch)]
 async fn fetch(request: Request, env: Env, context: Context) -> Result<Response> {
+    let context = Rc::new(context);
+    let (work, response) = serve(request, env, Rc::clone(&context)).remote_handle();
+    context.wait_until(work);
+    response.await
+}
+
+async fn serve(request: Request, env: Env, context: Rc<Context>) -> Result<Response> {
     let shell = match Shell::new(env, Some(context)) {
         Ok(shell) => shell,
         Err(error) => {

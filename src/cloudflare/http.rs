@@ -1,5 +1,6 @@
 //! The routes, over the Worker's own request type, so that streams keep their
 //! length.
+use super::body::Body;
 use super::shell::Shell;
 use super::{health, reply, result_reply};
 use crate::domain::{BatchId, JobId};
@@ -12,23 +13,27 @@ use crate::pipeline::submit::submit;
 use crate::pipeline::submit_batch::submit_batch;
 use crate::pipeline::upload::Permits;
 use crate::pipeline::view::{JobView, ask_again};
-use bytes::Bytes;
-use futures_util::Stream;
-use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
-use worker::send::SendWrapper;
-use worker::{ByteStream, Request, Response, Result};
+use worker::{Request, Response, Result};
 
 thread_local! {
     static KEYS: Rc<KeyCache> = Rc::default();
 }
 
-/// Two part buffers at once: 10 MiB of an isolate's 128.
-static PERMITS: Permits = Permits::new(2);
+/// Three part buffers at once: 15 MiB of an isolate's 128.
+static PERMITS: Permits = Permits::new(3);
 
-/// Answers a request.
-pub(super) async fn answer(shell: &Shell, request: Request) -> Result<Response> {
+/// Answers a request. One that is refused is read to its end first.
+pub(super) async fn answer(shell: &Shell, mut request: Request) -> Result<Response> {
+    let body = Body::of(&mut request);
+    let response = respond(shell, &request, &body).await?;
+    if response.status_code() >= 400 {
+        body.drain().await;
+    }
+    Ok(response)
+}
+
+async fn respond(shell: &Shell, request: &Request, body: &Body) -> Result<Response> {
     let route = match Route::of(request.method().as_ref(), &request.path()) {
         Ok(Route::Health) => return health::answer(shell).await,
         Ok(route) => route,
@@ -41,10 +46,10 @@ pub(super) async fn answer(shell: &Shell, request: Request) -> Result<Response> 
     };
     let answered = match route {
         Route::Health => return health::answer(shell).await,
-        Route::SubmitJob => submit_job(shell, &caller, request).await,
-        Route::SubmitBatch => submit_files(shell, &caller, request).await,
+        Route::SubmitJob => submit_job(shell, &caller, body).await,
+        Route::SubmitBatch => submit_files(shell, &caller, request, body).await,
         Route::Job(job) => read_job(shell, &caller, job).await,
-        Route::JobResult(job) => read_result(shell, &caller, job, &request).await,
+        Route::JobResult(job) => read_result(shell, &caller, job, request).await,
         Route::Batch(batch) => read_batch(shell, &caller, batch).await,
     };
     match answered {
@@ -56,14 +61,15 @@ pub(super) async fn answer(shell: &Shell, request: Request) -> Result<Response> 
 /// A response, or why there is none.
 type Answered = std::result::Result<Result<Response>, Problem>;
 
-async fn submit_job(shell: &Shell, caller: &Caller, mut request: Request) -> Answered {
-    let accepted = submit(shell, &shell.settings, &PERMITS, caller, body(&mut request)).await?;
+async fn submit_job(shell: &Shell, caller: &Caller, body: &Body) -> Answered {
+    let body = body.chunks();
+    let accepted = submit(shell, &shell.settings, &PERMITS, caller, body).await?;
     Ok(reply::accepted(&accepted, accepted.poll_url()))
 }
 
-async fn submit_files(shell: &Shell, caller: &Caller, mut request: Request) -> Answered {
+async fn submit_files(shell: &Shell, caller: &Caller, request: &Request, body: &Body) -> Answered {
     let content_type = request.headers().get("content-type").ok().flatten().unwrap_or_default();
-    let body = body(&mut request);
+    let body = body.chunks();
     let accepted =
         submit_batch(shell, &shell.settings, &PERMITS, caller, &content_type, body).await?;
     Ok(reply::accepted(&accepted, accepted.poll_url()))
@@ -90,24 +96,4 @@ async fn read_batch(shell: &Shell, caller: &Caller, batch: BatchId) -> Answered 
 
 fn parameter(request: &Request, name: &str) -> Option<String> {
     web_sys::Url::new(&request.inner().url()).ok()?.search_params().get(name)
-}
-
-/// A request's body as a stream of chunks.
-///
-/// The multipart reader wants a `Send` stream; a Worker has one thread.
-fn body(request: &mut Request) -> Chunks {
-    Chunks(request.stream().ok().map(SendWrapper::new))
-}
-
-struct Chunks(Option<SendWrapper<ByteStream>>);
-
-impl Stream for Chunks {
-    type Item = std::result::Result<Bytes, std::io::Error>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let Some(stream) = &mut self.0 else { return Poll::Ready(None) };
-        let chunk = Pin::new(&mut stream.0).poll_next(cx);
-        let failed = |error: worker::Error| std::io::Error::other(error.to_string());
-        chunk.map(|chunk| chunk.map(|chunk| chunk.map(Bytes::from).map_err(failed)))
-    }
 }

@@ -1,6 +1,7 @@
 //! The only module that may name `worker`: bindings behind the pipeline's
 //! ports, and the entry points. What deserves a unit test lives elsewhere.
 mod ambient;
+mod body;
 mod claude_api;
 mod d1;
 mod desk;

@@ -10,6 +10,7 @@ use crate::pipeline::messages::Handover;
 use crate::pipeline::ports::{PortResult, Queues};
 use js_sys::{Object, Reflect};
 use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue, prelude::wasm_bindgen};
 use worker::{BatchMessageBuilder, Context, Env, QueueContentType, RawMessageBuilder};
 
@@ -69,7 +70,7 @@ async fn take(
     env: Env,
     context: worker::worker_sys::Context,
 ) -> Result<JsValue, JsValue> {
-    let shell = Shell::new(env, Some(Context::new(context)))?;
+    let shell = Shell::new(env, Some(Rc::new(Context::new(context))))?;
     let messages: Vec<Message> = batch.messages()?.iter().map(JsCast::unchecked_into).collect();
     if batch.queue()? == Queue::Dlq.name() {
         bury_all(&shell, &messages).await;

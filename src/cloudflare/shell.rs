@@ -17,10 +17,10 @@ pub(super) struct Shell {
 
 impl Shell {
     /// The shell of an event.
-    pub(super) fn new(env: Env, context: Option<Context>) -> worker::Result<Self> {
+    pub(super) fn new(env: Env, context: Option<Rc<Context>>) -> worker::Result<Self> {
         let settings = Settings::read(|name| variable(&env, name));
         let settings = settings.map_err(|error| worker::Error::RustError(error.to_string()))?;
-        Ok(Self { env, settings: Rc::new(settings), context: context.map(Rc::new) })
+        Ok(Self { env, settings: Rc::new(settings), context })
     }
 
     /// A variable or a secret; `None` if it is not set.

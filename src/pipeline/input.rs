@@ -104,7 +104,7 @@ mod tests {
         let input = Input { version: "2023-06-01".to_owned(), beta: None, source };
         assert_eq!(
             input.to_json(),
-            r#"{"version":"2023-06-01","source":{"inline":{"body":"{\"a\":\"\\\\u0000\"}"}}}"#
+            r#"{"version":"2023-06-01","source":{"inline":{"body":"{\"a\":\"\\u0000\"}"}}}"#
         );
     }
 

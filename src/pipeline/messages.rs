@@ -56,11 +56,11 @@ mod tests {
         let until = Timestamp::from_millis(4);
         assert_eq!(
             to_text(&Handover { v: 1, job_id, lease: 2, attempt: 1, until }),
-            r#"{"v":1,"jobId":"00000000-0001-7000-8000-000000000200","lease":2,"attempt":1,"until":4}"#
+            r#"{"v":1,"jobId":"00000000-0001-7000-8000-000000020000","lease":2,"attempt":1,"until":4}"#
         );
         assert_eq!(
             to_text(&DeadLetter { v: 1, job_id, attempts: 5 }),
-            r#"{"v":1,"jobId":"00000000-0001-7000-8000-000000000200","attempts":5}"#
+            r#"{"v":1,"jobId":"00000000-0001-7000-8000-000000020000","attempts":5}"#
         );
     }
 }

@@ -154,8 +154,10 @@ impl Desk {
         self.memory.armed.set(Some(at));
         let stage = &self.ports.world().stage;
         let number = stage.number();
-        self.storage().alarm.set(Some((at, number)));
-        stage.schedule(at, Happening::Alarm(number));
+        // An offset, as the shell has it: the object's clock may be off.
+        let rings = stage.now() + at.since(self.ports.now());
+        self.storage().alarm.set(Some((rings, number)));
+        stage.schedule(rings, Happening::Alarm(number));
     }
 
     fn storage(&self) -> &Storage {

@@ -1,4 +1,5 @@
 //! The verbs at the door.
+#![allow(clippy::must_use_candidate, reason = "verbs: what they tell is not always needed")]
 use super::ledger::{Answer, Ticket};
 use super::ports::Ports;
 use super::stage::Process;

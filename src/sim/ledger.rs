@@ -132,8 +132,8 @@ impl Ledger {
         }
     }
 
-    pub(super) fn notified(&mut self, event: String) {
-        let read: Value = serde_json::from_str(&event).unwrap_or_default();
+    pub(super) fn notified(&mut self, event: &str) {
+        let read: Value = serde_json::from_str(event).unwrap_or_default();
         match read.pointer("/data/jobId").and_then(Value::as_str) {
             Some(job) => *self.notices.entry(job.to_owned()).or_default() += 1,
             None => self.breach(&format!("a notice names no job: {event}")),

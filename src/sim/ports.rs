@@ -235,7 +235,7 @@ impl Claude for Ports {
 
 impl Notifier for Ports {
     fn notify(&self, event: String) {
-        self.world.ledger.borrow_mut().notified(event);
+        self.world.ledger.borrow_mut().notified(&event);
     }
 }
 

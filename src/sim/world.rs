@@ -1,4 +1,5 @@
 //! The world and its verbs.
+#![allow(clippy::must_use_candidate, reason = "verbs: what they tell is not always needed")]
 use super::bucket::{Bucket, StoredObject};
 use super::chance::Chance;
 use super::database::Sqlite;
@@ -93,6 +94,10 @@ impl World {
     }
 
     /// A world with these variables set, as in `wrangler.toml`.
+    ///
+    /// # Panics
+    ///
+    /// If one cannot be used.
     #[must_use]
     #[allow(clippy::expect_used, reason = "a test's own settings")]
     pub fn with(seed: u64, variables: &[(&str, &str)]) -> Self {

@@ -23,7 +23,7 @@ before(async () => {
 after(() => Promise.all([world.stop(), receiver.stop()]));
 
 test('a copy that comes while the first runs calls nobody', async () => {
-  const id = await acme.accepted({ prompt: 'copied while it runs [[sim:slow=600]]' });
+  const id = await acme.accepted({ prompt: 'copied while it runs [[sim:slow=2000]]' });
   await calledTimes('copied while it runs', 1);
   const outcome = await deliver(world, HIGH, await messageOf(world, id));
   assertTaken(outcome, 1);

@@ -29,17 +29,16 @@ const TRANSIENT = [
   ['raw=c22-d-bare-error', 'unexpected_answer'],
 ];
 
-// In the bulk queue, where their time limit is short and holds up no other.
+// As standard jobs, whose time limit is short here.
 const SILENT = ['hang', 'stall'];
 
-const ATTEMPTS_HIGH = 5;
-const ATTEMPTS_BULK = 3;
+const ATTEMPTS = 5;
 
 let world;
 let acme;
 
 before(async () => {
-  world = await stage({ vars: { TIMEOUT_BATCH_MS: '700' }, claude: { rawDir: FIXTURES } });
+  world = await stage({ vars: { TIMEOUT_STANDARD_MS: '700' }, claude: { rawDir: FIXTURES } });
   acme = await world.tenant('acme');
 });
 after(() => world.stop());
@@ -57,7 +56,7 @@ describe('A transient failure', { concurrency: true }, () => {
   for (const [fault, type] of TRANSIENT) {
     test(`${fault}, if it lasts, uses up every attempt and dead-letters the job`, async () => {
       const job = await run({ prompt: `always [[sim:${fault}]]` });
-      expect(job, { status: 'dead-lettered', attempts: ATTEMPTS_HIGH, calls: ATTEMPTS_HIGH, type });
+      expect(job, { status: 'dead-lettered', attempts: ATTEMPTS, calls: ATTEMPTS, type });
     });
 
     test(`${fault}, if it passes, costs one attempt`, async () => {
@@ -68,8 +67,8 @@ describe('A transient failure', { concurrency: true }, () => {
 
   for (const fault of SILENT) {
     test(`${fault} ends at our own time limit, and counts as an attempt`, async () => {
-      const job = await run({ prompt: `always [[sim:${fault}]]`, priority: 'bulk' });
-      expect(job, { status: 'dead-lettered', attempts: ATTEMPTS_BULK, calls: ATTEMPTS_BULK, type: 'timeout' });
+      const job = await run({ prompt: `always [[sim:${fault}]]`, origin: 'scheduled', deadlineSeconds: 3_600 });
+      expect(job, { status: 'dead-lettered', attempts: ATTEMPTS, calls: ATTEMPTS, type: 'timeout' });
       assert.ok(job.calls.every(({ aborted }) => aborted));
     });
   }

@@ -36,7 +36,7 @@ test('a panic in a request fails that request, and no call or upload under way',
 });
 
 test('a panic in a turn of the scheduler tells its caller at once, and the state stays right', async () => {
-  const running = await acme.accepted({ prompt: 'holds a slot [[sim:slow=600]]' });
+  const running = await acme.accepted({ prompt: 'holds a slot [[sim:slow=2000]]' });
   await world.claude.waitUntil(() => world.claude.callsFor('holds a slot').length === 1);
   const started = Date.now();
   await assert.rejects(askScheduler('turn'), /panic/i);
@@ -75,6 +75,14 @@ test('a job that panics is dead-lettered after its attempts, and its batch is no
   await receiver.untilTold(ids[4]);
   await acme.answerTo({ prompt: 'after the poison' });
   assert.equal(receiver.about(ids[4]).length, 1);
+});
+
+test('unless the operator sets the hook, nobody can ask for a panic', async (t) => {
+  const plain = await stage();
+  t.after(() => plain.stop());
+  const beta = await plain.tenant('beta');
+  assert.equal((await beta.get('/healthz', { 'x-panic': 'fetch' })).status, 200);
+  assert.match(await beta.answerTo({ prompt: 'a word like [[panic]]' }), /a word like/);
 });
 
 test('ten jobs submitted together survive the one of them that panics (C32)', async () => {

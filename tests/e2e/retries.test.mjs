@@ -41,7 +41,7 @@ describe('A job that has to wait', { concurrency: true }, () => {
   });
 
   test('a job between two attempts is pending, and says what went wrong', async () => {
-    const id = await acme.accepted({ prompt: 'in between [[sim:503x2]]' });
+    const id = await acme.accepted({ prompt: 'in between [[sim:503x1,ra=1]]' });
     const waiting = await until(async () => {
       const job = await acme.job(id);
       return job.status === 'pending' && job.attempts === 1 && job;
@@ -52,13 +52,13 @@ describe('A job that has to wait', { concurrency: true }, () => {
   });
 
   test('a 429 holds back its model class, and no other', async () => {
-    const throttled = await acme.accepted({ prompt: 'first of its class [[sim:429x1,ra=2]]', model: 'slow-model' });
+    const throttled = await acme.accepted({ prompt: 'first of its class [[sim:429x1,ra=3]]', model: 'slow-model' });
     await untilRefused(throttled);
     const sameClass = await acme.accepted({ prompt: 'same class', model: 'slow-model' });
     await acme.answerTo({ prompt: 'other class', model: 'other-model' });
     await Promise.all([throttled, sameClass].map((id) => acme.untilCompleted(id)));
     const [refused, call, other] = ['first of its class', 'same class', 'other class'].map((text) => world.claude.callsFor(text)[0]);
-    assert.ok(call.at - refused.endedAt >= 2000, `the class was tried after ${call.at - refused.endedAt} ms`);
+    assert.ok(call.at - refused.endedAt >= 3000, `the class was tried after ${call.at - refused.endedAt} ms`);
     assert.ok(other.at < call.at);
   });
 

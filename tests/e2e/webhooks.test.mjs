@@ -1,7 +1,7 @@
 // What the operator's webhook is told, and that no receiver can touch a job.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { fixture, startReceiver } from './support/faults.mjs';
+import { deliver, fixture, messageOf, orphans, startReceiver } from './support/faults.mjs';
 import { stage } from './support/stage.mjs';
 
 const FAILS = '[[sim:400]]';
@@ -88,6 +88,22 @@ for (const [name, answer] of Object.entries(BAD)) {
     assert.ok(receiver.events.length >= 2, 'it was asked');
   });
 }
+
+test('no consumer waits for a receiver that never answers', async (t) => {
+  const receiver = await startReceiver(() => null);
+  const world = await stage({ vars: { NOTIFY_WEBHOOK_URL: receiver.url } });
+  t.after(() => Promise.all([world.stop(), receiver.stop()]));
+  const acme = await world.tenant('acme');
+  const template = await acme.accepted({ prompt: 'template' });
+  await acme.untilCompleted(template);
+  const [fails, buried] = await orphans(world, template, [{ prompt: FAILS }, { prompt: 'used up', attempts: 5 }]);
+  const started = Date.now();
+  await deliver(world, 'claude-jobs-high', await messageOf(world, fails, { lease: 1, attempt: 1 }));
+  await deliver(world, 'claude-jobs-dlq', JSON.stringify({ v: 1, jobId: buried, attempts: 5 }));
+  const took = Date.now() - started;
+  await Promise.all([fails, buried].map((id) => receiver.untilTold(id)));
+  assert.ok(took < 5_000, `the consumers took ${took} ms`);
+});
 
 test('a receiver that is down changes nothing about the jobs', async (t) => {
   const gone = await startReceiver();

@@ -1,6 +1,11 @@
 //! A database with two tenants, and small jobs to put into it.
 #![allow(dead_code, reason = "each test crate uses its own part")]
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::needless_pass_by_value,
+    reason = "test code"
+)]
 use claude_pipeline::domain::{
     BatchId, Entropy, JobId, JobStatus, Origin, Priority, TenantId, Timestamp,
 };

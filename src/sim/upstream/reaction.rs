@@ -106,29 +106,22 @@ pub(super) fn taken_on(
         Some((title, pdf)) => answer_to_pdf(&asked.prompt, title, pdf),
         None => answer_to(&asked.prompt),
     };
-    let whole = match behaviour {
-        Behaviour::Slow(span) => span,
-        _ => world.chance.between(pace.0, pace.1),
-    };
-    let events = events(asked, &text).concat().into_bytes();
-    let mut parts = cut(world, &events, whole);
-    let half = parts.len() / 2;
-    match behaviour {
-        Behaviour::Hang => parts.truncate(half),
-        Behaviour::CutShort => parts.truncate(half + 1),
-        Behaviour::Broken => {
-            parts.truncate(half);
-            parts.push_back(Part::Break);
-        }
-        Behaviour::ErrorInStream => {
-            let error = error_json("overloaded_error", "Overloaded");
-            let begin = begin(asked) + &format!("event: error\ndata: {error}\n\n");
-            parts = cut(world, begin.as_bytes(), whole);
-        }
-        _ => {}
+    let mut whole = world.chance.between(pace.0, pace.1);
+    if let Behaviour::Slow(span) = behaviour {
+        whole = span;
     }
-    if behaviour == Behaviour::Hang {
-        parts.push_back(Part::Never);
+    let whole_answer = events(asked, &text).concat();
+    let error = format!("event: error\ndata: {}\n\n", error_json("overloaded_error", "Overloaded"));
+    let in_stream = behaviour == Behaviour::ErrorInStream;
+    let sent = if in_stream { begin(asked) + &error } else { whole_answer };
+    let mut parts = cut(world, sent.as_bytes(), whole);
+    let end = [(Behaviour::Hang, Part::Never), (Behaviour::Broken, Part::Break)];
+    if behaviour == Behaviour::CutShort {
+        parts.truncate(parts.len() / 2);
+    }
+    for (_, end) in end.into_iter().filter(|(of, _)| *of == behaviour) {
+        parts.truncate(parts.len() / 2);
+        parts.push_back(end);
     }
     Reaction::Reply { status: 200, headers, parts }
 }

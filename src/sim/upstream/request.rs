@@ -43,7 +43,7 @@ impl Asked {
             job,
             attempt: job.and_then(|job| attempt(world, job)).unwrap_or_default(),
             model: text("/model").to_owned(),
-            usage: usage(&prompt.to_owned(), pdf.is_some(), most),
+            usage: usage(prompt, pdf.is_some(), most),
             prompt: prompt.to_owned(),
             pdf,
         })
