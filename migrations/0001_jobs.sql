@@ -53,6 +53,8 @@ CREATE TABLE jobs (
   attempts      INTEGER NOT NULL DEFAULT 0,
   -- The number of the latest lease that was claimed: the fencing token.
   lease         INTEGER NOT NULL DEFAULT 0,
+  -- Who claimed it: a claim that is repeated is told from a second one.
+  claimant      INTEGER,
   input_tokens  INTEGER,
   output_tokens INTEGER,
   stop_reason   TEXT,

@@ -18,6 +18,7 @@ const STEPS = {
   fmt: ['Formatting', () => cargo(['fmt', '--check'])],
   clippy: ['Lints, native', () => cargo(['clippy', '--all-targets', ...DENY])],
   'clippy-wasm': ['Lints, Wasm', () => cargo(['clippy', ...WASM, ...DENY], WASM_ENV)],
+  docs: ['Documentation', () => cargo(['doc', '--no-deps', '--quiet'], { RUSTDOCFLAGS: '-D warnings' })],
   unit: ['Rust tests', () => cargo(['test', '--quiet'])],
   build: ['The Worker', buildWorker],
   support: ['Tests of the test support', () => nodeTests('tests/support/**/*.test.mjs')],

@@ -73,12 +73,12 @@ fn a_429_whose_settlement_was_lost_costs_no_attempt() {
 }
 
 #[test]
-fn a_claim_whose_answer_was_lost_costs_an_attempt_but_no_call() {
+fn a_claim_whose_answer_was_lost_is_repeated_and_runs_once() {
     let world = World::new(18);
     world.fail(Role::Consumer, Op::Sql, Fault::Unreported);
     let job = one(&world, world.submit("acme", "claimed unheard", Origin::UserAction));
     finish(&world);
-    assert_eq!((attempts(&world, job), world.paid(job)), (2, 1));
+    assert_eq!((attempts(&world, job), world.paid(job)), (1, 1));
 }
 
 #[test]
@@ -162,6 +162,40 @@ fn a_stored_answer_completes_its_job_whatever_dies_after_it() {
         assert!(world.object(&result_key(job)).is_some());
         assert_eq!((attempts(&world, job), world.paid(job)), (1, 1), "{op:?} {fault:?}");
     }
+}
+
+#[test]
+fn a_stored_answer_is_found_even_if_its_message_never_comes_again() {
+    let world = World::new(19);
+    world.fail(Role::Consumer, Op::Put, Fault::DiesAfter);
+    let job = one(&world, world.submit("acme", "orphaned", Origin::UserAction));
+    for _ in 0..300 {
+        world.run_for(Span::from_millis(100));
+        world.lose_queue(Queue::High);
+    }
+    assert_eq!(seen(&world, job).status, JobStatus::Running);
+    finish(&world);
+    assert_eq!(seen(&world, job).status, JobStatus::Completed);
+    assert_eq!((attempts(&world, job), world.paid(job)), (1, 1));
+}
+
+#[test]
+fn a_late_answer_is_used_and_no_second_is_paid_for() {
+    let variables = [("HANDOVER_MS", "1"), ("BACKOFF_CRITICAL_MS", "30000")];
+    let world = World::with(20, &variables);
+    world.claude_will(Behaviour::Slow(Span::from_millis(24_700)));
+    let fault = Fault::Undone;
+    world.plan(Plan { role: Role::Consumer, op: Op::Put, after: 0, times: 3, fault });
+    let job = one(&world, world.submit("acme", "late", Origin::UserAction));
+    world.run_for(Span::from_millis(25_000));
+    let lost = seen(&world, job);
+    assert_eq!(
+        (lost.status, lost.error_type.as_deref()),
+        (JobStatus::Pending, Some("attempt_lost"))
+    );
+    finish(&world);
+    assert_eq!(seen(&world, job).status, JobStatus::Completed);
+    assert_eq!((attempts(&world, job), world.paid(job)), (1, 1));
 }
 
 #[test]

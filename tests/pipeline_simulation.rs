@@ -52,6 +52,20 @@ fn every_law_holds_when_hardly_anything_works() {
     });
 }
 
+#[test]
+fn the_same_seed_is_the_same_world() {
+    let told = |seed| {
+        let world = hostile(seed, 40);
+        let mut work = Workload::new(seed);
+        for _ in 0..3 {
+            work.minute(&world, 20);
+        }
+        (world.statuses(), format!("{:?}", world.all_jobs()), world.keys())
+    };
+    assert_eq!(told(7), told(7));
+    assert_ne!(told(7), told(8));
+}
+
 /// A world in which each port fails so often in a thousand, in every way.
 fn hostile(seed: u64, permille: u32) -> World {
     let world = World::with(seed, &[("SLOTS", "12")]);

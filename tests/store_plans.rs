@@ -4,7 +4,7 @@
 #[path = "store_world/mod.rs"]
 mod store_world;
 
-use claude_pipeline::domain::JobStatus;
+use claude_pipeline::domain::{Entropy, JobStatus};
 use claude_pipeline::pipeline::ports::Statement;
 use claude_pipeline::pipeline::store::{self, KeyHash};
 use store_world::{Store, at, batch, batch_id, claim, ending, job_id, lease, tenant};
@@ -55,7 +55,7 @@ fn hot() -> Vec<(&'static str, Statement)> {
     let acme = tenant("acme");
     let (new_batch, jobs) = batch(&[1, 2]);
     let mut hot = vec![
-        ("claim", store::claim(&[claim(1, 1, 1)], at(9))),
+        ("claim", store::claim(&[claim(1, 1, 1)], Entropy(1), at(9))),
         ("finish", store::finish(&[ending(1, 1, JobStatus::Completed)], at(9))),
         ("dead_letter", store::dead_letter(&[job_id(1)], at(9))),
         ("revoke", store::revoke(&[lease(1, 1)])),

@@ -3,7 +3,7 @@
 #[path = "store_world/mod.rs"]
 mod store_world;
 
-use claude_pipeline::domain::JobStatus;
+use claude_pipeline::domain::{Entropy, JobStatus};
 use claude_pipeline::pipeline::ports::PortError;
 use claude_pipeline::pipeline::store::{self, Claimed, Ended, JobRow, Tenant, Unfinished};
 use claude_pipeline::pipeline::store::{KeyHash, Revoked, Standing};
@@ -30,9 +30,17 @@ fn one_statement_claims_many_and_only_those_that_may_run() {
 }
 
 #[test]
+fn a_claim_may_be_repeated_by_its_claimant_and_by_nobody_else() {
+    let store = Store::with_jobs(&[1]);
+    assert_eq!(store.claims_as(7 << 20, &[claim(1, 1, 1)]), [job_id(1)]);
+    assert_eq!(store.claims_as(7 << 20, &[claim(1, 1, 1)]), [job_id(1)]);
+    assert_eq!(store.claims_as(8 << 20, &[claim(1, 1, 1)]), []);
+}
+
+#[test]
 fn a_claim_brings_the_prompt_of_its_batch() {
     let store = Store::with_batch(&[1, 2]);
-    let rows = store.run(vec![store::claim(&[claim(1, 1, 1)], at(10))]);
+    let rows = store.run(vec![store::claim(&[claim(1, 1, 1)], Entropy(2 << 20), at(10))]);
     let claimed: Vec<Claimed> = rows[0].read().unwrap();
     assert_eq!(claimed[0].prompt.as_deref(), Some("sum up “this”"));
     assert_eq!(claimed[0].input, r#"{"é":1}"#);

@@ -11,15 +11,13 @@ const KEY = 'bench-key';
 const UNLIMITED = '1000000000';
 const CLOCK_TICKS = 100;
 
-// `held`: the upstream refuses everything until letGo(), so that a backlog can
-// be built up first.
-export async function openWorld({ latency = 0, held = false, vars = {} } = {}) {
+export async function openWorld({ latency = 0, vars = {} } = {}) {
   const claude = await startClaude(latency);
   const runtime = await startRuntime({
     vars: {
       ANTHROPIC_BASE_URL: claude.url,
       ANTHROPIC_API_KEY: 'bench',
-      LIMIT_REQUESTS_PER_MINUTE: held ? '1' : UNLIMITED,
+      LIMIT_REQUESTS_PER_MINUTE: UNLIMITED,
       LIMIT_INPUT_TOKENS_PER_MINUTE: UNLIMITED,
       LIMIT_OUTPUT_TOKENS_PER_MINUTE: UNLIMITED,
       ...vars,
@@ -57,8 +55,12 @@ class World {
     return this.post('/jobs', JSON.stringify({ prompt: `job ${(this.#sent += 1)} ${text}`, ...job }));
   }
 
-  submitMany(count) {
-    return Promise.all(Array.from({ length: count }, () => this.submit()));
+  // Accepted jobs that the scheduler does not know yet.
+  async addBacklog(count) {
+    const created = Date.now() - 120_000;
+    const insert = this.runtime.d1.prepare(INSERT);
+    const row = (_, i) => insert.bind(uuidV7(created, i), inputOf(`backlog ${i}`), created);
+    await this.runtime.d1.batch(Array.from({ length: count }, row));
   }
 
   async submitFor(millis, callers, text) {
@@ -98,6 +100,21 @@ class World {
     await this.runtime.stop();
     this.claude.child.kill();
   }
+}
+
+const INSERT = `
+  INSERT INTO jobs (job_id, tenant_id, status, priority, origin, model, estimated_input_tokens,
+                    max_output_tokens, input, created_at)
+  VALUES (?, 'bench', 'pending', 'standard', 'scheduled', 'claude-sonnet-4-6', 10, 1024, ?, ?)`;
+
+function inputOf(prompt) {
+  const request = { stream: true, model: 'claude-sonnet-4-6', max_tokens: 1024, messages: [{ role: 'user', content: prompt }] };
+  return JSON.stringify({ version: '2023-06-01', source: { inline: { body: JSON.stringify(request) } } });
+}
+
+function uuidV7(millis, number) {
+  const time = millis.toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${number.toString(16).padStart(12, '0')}`;
 }
 
 // CPU time of a process so far, its threads included.

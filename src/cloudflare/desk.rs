@@ -4,7 +4,7 @@ use super::scheduler_rows::SchedulerRows;
 use super::shell::Shell;
 use crate::domain::{Span, Timestamp};
 use crate::pipeline::ports::{Ambient, Queues};
-use crate::pipeline::reconcile::reconcile;
+use crate::pipeline::reconcile::{reconcile, withdraw};
 use crate::pipeline::settings::fingerprint;
 use crate::pipeline::store::Lease;
 use crate::pipeline::sweep::stretch;
@@ -189,10 +189,30 @@ impl Desk {
                 if let Err(error) = self.shell.send(queue, bodies).await {
                     worker::console_error!("{} did not take its messages: {error}", queue.name());
                     // Whether they were taken is not known: D1 decides.
-                    self.look_after(outbox.leases(queue));
+                    self.take_back(outbox.leases(queue));
                 }
             }
         }
+    }
+
+    /// Takes back the leases of messages that were not sent. What runs all the
+    /// same keeps its lease.
+    fn take_back(self: &Rc<Self>, leases: Vec<Lease>) {
+        if leases.is_empty() {
+            return;
+        }
+        let desk = Rc::clone(self);
+        self.state.wait_until(async move {
+            let settled = match withdraw(&desk.shell, &leases).await {
+                Ok(settlements) => {
+                    desk.apply(settlements).await.map(drop).map_err(|error| error.to_string())
+                }
+                Err(error) => Err(error.to_string()),
+            };
+            if let Err(error) = settled {
+                worker::console_warn!("{} unsent leases stay open: {error}", leases.len());
+            }
+        });
     }
 
     /// Finds out how leases ended, and settles them. If a store is away the

@@ -1,4 +1,5 @@
 //! One attempt at one job: input, call, answer, result.
+use super::claiming::SHORTEST_CALL;
 use super::input::{Input, Source};
 use super::messages::Handover;
 use super::ports::{Ambient, Call, CallBody, Claude, Objects, PortError};
@@ -38,7 +39,8 @@ where
         return completed(handover, stored, None);
     }
     let call = match prepare(ports, settings, handover, job) {
-        Ok(call) => call,
+        Ok(call) if call.timeout > SHORTEST_CALL => call,
+        Ok(_) => return unfinished(handover, Outcome::NotStarted, None),
         Err(error) => return unfinished(handover, Outcome::Permanent { error }, None),
     };
     let (answered, limits) = ask(ports, call).await;

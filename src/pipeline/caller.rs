@@ -96,7 +96,7 @@ fn is_date(value: &str) -> bool {
 }
 
 /// Keys seen lately, so that a busy caller costs no database read. A revoked
-/// key is forgotten within [`KEPT`].
+/// key is forgotten within half a minute.
 #[derive(Debug, Default)]
 pub struct KeyCache(RefCell<BTreeMap<KeyHash, (Tenant, Timestamp)>>);
 

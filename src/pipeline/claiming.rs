@@ -45,9 +45,9 @@ async fn claim_all<P: Database + Ambient>(
     if claims.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let now = ports.now();
-    let rows =
-        patiently(ports, async || ports.batch(vec![store::claim(claims, now)]).await).await?;
+    let (claimant, now) = (ports.chance(), ports.now());
+    let ask = async || ports.batch(vec![store::claim(claims, claimant, now)]).await;
+    let rows = patiently(ports, ask).await?;
     let jobs = store::first::<Claimed>(&rows)?;
     Ok(jobs.into_iter().map(|job| (job.job_id, job)).collect())
 }
@@ -77,4 +77,4 @@ fn claim(handover: &Handover) -> Claim {
 }
 
 /// A lease with less left than this is not worth a paid call.
-const SHORTEST_CALL: Span = Span::from_secs(1);
+pub(super) const SHORTEST_CALL: Span = Span::from_secs(1);

@@ -50,6 +50,31 @@ where
     Ok(settlements)
 }
 
+/// Takes back leases whose messages may not have been sent. What was claimed
+/// runs: it is left alone, and answers for itself.
+///
+/// # Errors
+///
+/// The database did not answer; the leases end by themselves.
+pub async fn withdraw<P>(ports: &P, leases: &[Lease]) -> PortResult<Vec<Settlement>>
+where
+    P: Database + Ambient,
+{
+    let statements = || vec![store::revoke(leases), store::standings_of(leases)];
+    let rows = patiently(ports, async || ports.batch(statements()).await).await?;
+    let standings = store::first::<Standing>(rows.get(1..).unwrap_or_default())?;
+    let untouched = |lease: &&Lease| {
+        standings.iter().any(|standing| {
+            standing.job_id == lease.job
+                && standing.lease == lease.lease
+                && standing.status == JobStatus::Pending
+                && standing.attempts < lease.attempt
+        })
+    };
+    let free = leases.iter().filter(untouched);
+    Ok(free.map(|lease| outcome_only(*lease, Outcome::NotStarted).settlement).collect())
+}
+
 /// A lease that was claimed: has its attempt ended, or is it lost?
 async fn judge<P: Objects>(
     ports: &P,
@@ -71,7 +96,9 @@ async fn judge<P: Objects>(
         return Ok(settled(lease, completed(handover, stored, None)));
     }
     if standing.status == JobStatus::Pending {
-        return Ok(outcome_only(lease, Outcome::Lost));
+        let used = standing.attempts >= lease.attempt;
+        let outcome = if used { Outcome::Lost } else { Outcome::NotStarted };
+        return Ok(outcome_only(lease, outcome));
     }
     let error = JobError::new("attempt_lost", "the attempt stopped without telling how it ended");
     let Finished { ending, .. } = lost(handover, error);

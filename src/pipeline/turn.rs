@@ -56,7 +56,10 @@ impl Outbox {
             Queue::Bulk => self.bulk.as_slice(),
             Queue::Dlq => &[],
         };
-        released.iter().map(|release| Lease { job: release.job, lease: release.lease }).collect()
+        released
+            .iter()
+            .map(|release| Lease::from((release.job, release.lease, release.attempt)))
+            .collect()
     }
 
     /// The bodies for each queue.
@@ -88,7 +91,10 @@ pub fn take_turn(scheduler: &mut Scheduler, now: Timestamp) -> Turn {
             Effect::DeadLetter { job, attempts } => {
                 turn.outbox.dlq.push(DeadLetter { v: 1, job_id: job, attempts });
             }
-            Effect::Reconcile { job, lease } => turn.reconcile.push(Lease { job, lease }),
+            Effect::Reconcile { job, lease } => {
+                let attempt = scheduler.attempt_of(job).unwrap_or_default();
+                turn.reconcile.push(Lease { job, lease, attempt });
+            }
         }
     }
     turn.changes = std::iter::from_fn(|| scheduler.poll_change()).collect();

@@ -132,11 +132,18 @@ impl Scheduler {
         self.jobs.contains_key(&job)
     }
 
-    /// The leases under way: each job and the lease's number.
-    pub fn under_way(&self) -> impl Iterator<Item = (JobId, u32)> {
-        self.leases
-            .iter()
-            .filter_map(|(_, id)| self.jobs.get(id).map(|job| (*id, job.submission.lease)))
+    /// The leases under way: each job, the lease's number, the attempt's.
+    pub fn under_way(&self) -> impl Iterator<Item = (JobId, u32, u32)> {
+        self.leases.iter().filter_map(|(_, id)| {
+            let submission = &self.jobs.get(id)?.submission;
+            Some((*id, submission.lease, submission.attempts.saturating_add(1)))
+        })
+    }
+
+    /// The number of the attempt that a job is at.
+    #[must_use]
+    pub fn attempt_of(&self, job: JobId) -> Option<u32> {
+        self.jobs.get(&job).map(|job| job.submission.attempts.saturating_add(1))
     }
 
     /// The next thing to carry out, after its changes have been stored.

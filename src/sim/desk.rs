@@ -6,7 +6,7 @@ use super::stage::{Happening, Process};
 use super::world::Inner;
 use crate::domain::{Span, Timestamp};
 use crate::pipeline::ports::{Ambient, Queues};
-use crate::pipeline::reconcile::reconcile;
+use crate::pipeline::reconcile::{reconcile, withdraw};
 use crate::pipeline::store::Lease;
 use crate::pipeline::sweep::stretch;
 use crate::pipeline::turn::{Turn, take_turn};
@@ -122,10 +122,22 @@ impl Desk {
                 }
                 if self.ports.send(queue, bodies).await.is_err() {
                     // Whether they were taken is not known: D1 decides.
-                    self.look_after(outbox.leases(queue));
+                    self.take_back(outbox.leases(queue));
                 }
             }
         }
+    }
+
+    fn take_back(&self, leases: Vec<Lease>) {
+        if leases.is_empty() {
+            return;
+        }
+        let desk = self.clone();
+        self.spawn(async move {
+            if let Ok(settlements) = withdraw(&desk.ports, &leases).await {
+                desk.settle(settlements);
+            }
+        });
     }
 
     /// Finds out how leases ended, and settles them.

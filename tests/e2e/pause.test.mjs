@@ -1,6 +1,7 @@
 // Faults of the account: what everybody pays with is at fault, so nothing is
 // released until it is known to be well again.
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
 import { lastingStage, startReceiver } from './support/faults.mjs';
 import { until } from './support/stage.mjs';
@@ -18,10 +19,11 @@ before(async () => {
 });
 after(() => Promise.all([world.stop(), receiver.stop()]));
 
-// Each test leaves the account well, and the scheduler running.
 beforeEach(async () => {
+  world.claude.outage(false);
+  // A test that failed may have left a pause.
+  if ((await world.health()).scheduler.paused) await restartWith(randomUUID());
   await world.restCounts();
-  assert.equal((await world.health()).scheduler.paused, null);
   world.claude.reset();
   receiver.events.length = 0;
 });
@@ -49,8 +51,7 @@ for (const fault of ['402', 'spend429', 'contract429', 'spend400']) {
   test(`${fault} pauses everything and costs the job neither its life nor an attempt`, async () => {
     world.claude.outage(true, fault);
     const first = await acme.accepted({ prompt: 'meets the limit' });
-    const paused = await untilPaused('spend_limit');
-    assert.ok(new Date(paused.until) > new Date(), 'it says until when');
+    await untilPaused('spend_limit');
     const waiting = await acme.job(first);
     assert.deepEqual([waiting.status, waiting.attempts], ['pending', 0]);
     assert.ok(waiting.error.message.length > 0, 'it says why');
@@ -76,6 +77,15 @@ test('the pause outlives a crash, and ends with it only for another key', async 
   assert.equal(world.claude.calls.length, 1);
   await restartWith('a last key');
   await Promise.all(backlog.map((id) => acme.untilCompleted(id)));
+});
+
+test('a pause tells until when, as a time like every other', async () => {
+  world.claude.outage(true, '402');
+  await acme.accepted({ prompt: 'meets the limit' });
+  const paused = await untilPaused('spend_limit');
+  world.claude.outage(false);
+  await restartWith('a key after the pause');
+  assert.ok(Date.parse(paused.until) > Date.now(), `until ${paused.until}`);
 });
 
 test('a key that is refused burns no more of a backlog than was under way', async () => {

@@ -14,6 +14,7 @@ use claude_pipeline::pipeline::store::{
     self, Claim, Claimed, Ended, Ending, JobRow, Lease, NewBatch, NewJob,
 };
 use claude_pipeline::sim::Sqlite;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A database.
 pub(crate) struct Store {
@@ -51,7 +52,12 @@ impl Store {
 
     /// Claims; gives the jobs that may begin.
     pub(crate) fn claims(&self, claims: &[Claim]) -> Vec<JobId> {
-        let rows = self.run(vec![store::claim(claims, at(10))]);
+        self.claims_as(NEXT.fetch_add(1 << 20, Relaxed), claims)
+    }
+
+    /// Claims, as one whose earlier answer may have been lost.
+    pub(crate) fn claims_as(&self, claimant: u64, claims: &[Claim]) -> Vec<JobId> {
+        let rows = self.run(vec![store::claim(claims, Entropy(claimant), at(10))]);
         rows[0].read::<Claimed>().unwrap().into_iter().map(|job| job.job_id).collect()
     }
 
@@ -126,7 +132,7 @@ pub(crate) fn claim(number: u64, lease: u32, attempt: u32) -> Claim {
 }
 
 pub(crate) fn lease(number: u64, lease: u32) -> Lease {
-    Lease { job: job_id(number), lease }
+    Lease { job: job_id(number), lease, attempt: 1 }
 }
 
 pub(crate) fn ending(number: u64, lease: u32, status: JobStatus) -> Ending {
@@ -158,3 +164,6 @@ pub(crate) fn tenant(name: &str) -> TenantId {
 pub(crate) fn at(millis: u64) -> Timestamp {
     Timestamp::from_millis(millis)
 }
+
+/// Every claimant draws another number.
+static NEXT: AtomicU64 = AtomicU64::new(1 << 20);

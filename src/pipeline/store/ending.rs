@@ -1,7 +1,7 @@
 //! Beginning and ending attempts. Every change is fenced by the lease's
 //! number: a late or repeated message changes nothing.
 use super::{list, statement};
-use crate::domain::{BatchId, JobId, JobStatus, Priority, TenantId, Timestamp};
+use crate::domain::{BatchId, Entropy, JobId, JobStatus, Priority, TenantId, Timestamp};
 use crate::pipeline::ports::{Statement, Value};
 use serde::{Deserialize, Serialize};
 
@@ -81,10 +81,13 @@ pub struct Ended {
     pub error_message: Option<String>,
 }
 
-/// Begins attempts; returns [`Claimed`] rows for those that may begin.
+/// Begins attempts; returns [`Claimed`] rows for those that may begin. The
+/// `claimant`, a number drawn for these claims, makes it safe to repeat: who
+/// claims again after a lost answer is told from who claims second.
 #[must_use]
-pub fn claim(claims: &[Claim], now: Timestamp) -> Statement {
-    statement(CLAIM, [list(claims), Value::Integer(now.as_millis())])
+pub fn claim(claims: &[Claim], claimant: Entropy, now: Timestamp) -> Statement {
+    let claimant = Value::Integer(claimant.0 >> 11);
+    statement(CLAIM, [list(claims), Value::Integer(now.as_millis()), claimant])
 }
 
 /// Ends attempts; returns [`Ended`] rows for the jobs that changed. An answer
@@ -102,11 +105,12 @@ pub fn dead_letter(jobs: &[JobId], now: Timestamp) -> Statement {
 
 const CLAIM: &str = "
 UPDATE jobs
-SET status = 'running', lease = c.lease, attempts = c.attempt,
+SET status = 'running', lease = c.lease, attempts = c.attempt, claimant = ?3,
     started_at = COALESCE(started_at, ?2)
 FROM (SELECT value->>'jobId' AS id, value->>'lease' AS lease, value->>'attempt' AS attempt
       FROM json_each(?1)) AS c
-WHERE job_id = c.id AND jobs.lease < c.lease AND status IN ('pending', 'running')
+WHERE job_id = c.id AND status IN ('pending', 'running')
+  AND (jobs.lease < c.lease OR (jobs.lease = c.lease AND claimant = ?3))
 RETURNING json_object('jobId', job_id, 'priority', priority, 'model', model, 'input', input,
   'prompt', (SELECT prompt FROM batches AS b WHERE b.batch_id = jobs.batch_id)) AS row";
 

@@ -14,6 +14,8 @@ pub struct Standing {
     pub status: JobStatus,
     /// The number of the latest lease that was claimed.
     pub lease: u32,
+    /// Attempts used, the current one included.
+    pub attempts: u32,
 }
 
 /// A job that has not ended, with what the scheduler must know of it.
@@ -47,11 +49,13 @@ pub struct Lease {
     pub job: JobId,
     /// Which lease of it.
     pub lease: u32,
+    /// The number of the attempt it is for.
+    pub attempt: u32,
 }
 
-impl From<(JobId, u32)> for Lease {
-    fn from((job, lease): (JobId, u32)) -> Self {
-        Self { job, lease }
+impl From<(JobId, u32, u32)> for Lease {
+    fn from((job, lease, attempt): (JobId, u32, u32)) -> Self {
+        Self { job, lease, attempt }
     }
 }
 
@@ -100,7 +104,8 @@ WHERE job_id = l.id AND jobs.lease < l.lease AND status IN ('pending', 'running'
 RETURNING json_object('jobId', job_id) AS row";
 
 const STANDINGS: &str = "
-SELECT json_object('jobId', job_id, 'status', status, 'lease', lease) AS row
+SELECT json_object('jobId', job_id, 'status', status, 'lease', lease,
+  'attempts', attempts) AS row
 FROM jobs WHERE job_id IN (SELECT value FROM json_each(?1))";
 
 const UNFINISHED_AFTER: &str = "
