@@ -22,6 +22,7 @@ process.env.WRANGLER_LOG ??= 'error';
 //   persist    folder that keeps D1, R2 and the objects; without it they are
 //              gone after stop(). Queues are never kept.
 //   port       0: any free one
+//   inspectorPort  where V8 can be asked, for measurements
 //   build      folder of the built Worker
 //   migrations false: leave the database empty
 //   onLog      called with each {level, message, timestamp}; without it they
@@ -75,10 +76,11 @@ async function startOne(options, onLog) {
   }
 }
 
-function miniflareOptions({ persist, port = 0, build = `${ROOT}/build`, workers = [], ...rest }, onLog) {
+function miniflareOptions({ persist, port = 0, inspectorPort, build = `${ROOT}/build`, workers = [], ...rest }, onLog) {
   return convertV4MiniflareOptions({
     host: '127.0.0.1',
     port,
+    inspectorPort,
     cf: false,
     log: new Log(LogLevel.ERROR),
     handleStructuredLogs: onLog,

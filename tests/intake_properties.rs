@@ -2,9 +2,12 @@
 //! no cut of the network changes anything.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code")]
 
-use claude_pipeline::pipeline::{
-    intake::{Body, BodyReader},
-    problem::Problem,
+use claude_pipeline::{
+    claude::TextCounts,
+    pipeline::{
+        intake::{Body, BodyReader},
+        problem::Problem,
+    },
 };
 use proptest::{collection::vec, prelude::*, sample::Index};
 use serde_json::{Map, Value};
@@ -89,14 +92,19 @@ proptest! {
 
     #[test]
     fn every_character_is_counted_once(texts in vec(any::<String>(), 0..8), escaped: bool) {
-        let expected: usize = texts.iter().map(|text| text.chars().count()).sum();
+        let mut expected = TextCounts::default();
+        for text in &texts {
+            expected += TextCounts::from(text.as_str());
+        }
+        // Braces and brackets, the commas, and a colon with its quotes.
+        expected.signs += 4 + u32::try_from(texts.len().saturating_sub(1)).unwrap() + 2;
         let mut json = serde_json::to_string(&texts).unwrap();
         if escaped {
             json = json.chars().map(in_ascii).collect();
         }
         let body = format!(r#"{{"request":{{"":{json}}}}}"#);
         let counts = read(body.as_bytes()).unwrap().0.request.unwrap().counts;
-        prop_assert_eq!(counts.ascii + counts.cjk + counts.other, expected as u64);
+        prop_assert_eq!(counts, expected);
     }
 }
 

@@ -1,23 +1,28 @@
 // Memory while large PDFs are uploaded and processed. Wasm memory never
 // shrinks, so its size afterwards is its peak.
 import { makePdf } from '../../tests/support/claude/samples.mjs';
-import { openWorld, peakMemory } from './world.mjs';
+import { watchHeap } from './heap.mjs';
+import { openWorld } from './world.mjs';
 
 const MB = 1e6;
+const INSPECTOR = 9_329;
 const BOUNDARY = 'bench-boundary';
 
 export async function memory(row) {
   for (const [count, bytes] of [[20, 5 * MB], [100, 1 * MB], [5, 20 * MB]]) {
-    const world = await openWorld({ latency: 50 });
+    const world = await openWorld({ latency: 50, inspectorPort: INSPECTOR });
     await upload(world, 1, 1_000);
     await world.untilDone();
-    const before = await sizes(world);
+    const heap = await watchHeap(INSPECTOR);
+    const before = { wasm: await wasmMemory(world), heap: await heap.alive() };
+    const watching = heap.watch();
     await upload(world, count, bytes);
     await world.untilDone();
-    const after = await sizes(world);
+    heap.stop();
+    await watching;
     const what = `${count} PDFs of ${bytes / MB} MB`;
-    row(`peak Wasm memory, ${what}`, mb(after.wasm), `before: ${mb(before.wasm)}; aim: under 24 MB`);
-    row('  growth of the whole process (workerd)', mb(after.process - before.process), `of ${mb(count * bytes)} sent`);
+    row(`${what}: peak Wasm memory`, mb(await wasmMemory(world)), `before: ${mb(before.wasm)}; aim: under 24 MB`);
+    row(`${' '.repeat(what.length)}  peak JavaScript heap, alive`, mb(heap.peak), `before: ${mb(before.heap)}`);
     await world.close();
   }
 }
@@ -33,9 +38,8 @@ async function upload(world, count, bytes) {
   await world.post('/batches', Buffer.concat(parts), type);
 }
 
-async function sizes(world) {
-  const { wasmMemoryBytes } = await world.get('/healthz');
-  return { wasm: wasmMemoryBytes, process: peakMemory(world.pid) };
+async function wasmMemory(world) {
+  return (await world.get('/healthz')).wasmMemoryBytes;
 }
 
 const mb = (bytes) => `${(bytes / MB).toFixed(1)} MB`;

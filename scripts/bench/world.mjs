@@ -11,9 +11,10 @@ const KEY = 'bench-key';
 const UNLIMITED = '1000000000';
 const CLOCK_TICKS = 100;
 
-export async function openWorld({ latency = 0, vars = {} } = {}) {
+export async function openWorld({ latency = 0, vars = {}, inspectorPort } = {}) {
   const claude = await startClaude(latency);
   const runtime = await startRuntime({
+    inspectorPort,
     vars: {
       ANTHROPIC_BASE_URL: claude.url,
       ANTHROPIC_API_KEY: 'bench',
@@ -121,11 +122,6 @@ function uuidV7(millis, number) {
 export function cpuMillis(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
   return ((Number(fields[11]) + Number(fields[12])) * 1_000) / CLOCK_TICKS;
-}
-
-export function peakMemory(pid) {
-  const [, kilobytes] = readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmHWM:\s+(\d+) kB/);
-  return Number(kilobytes) * 1_024;
 }
 
 async function startClaude(latency) {

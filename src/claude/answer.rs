@@ -3,8 +3,7 @@ use super::{
     api_error::ApiError,
     assembly::{Assembly, MAX_ANSWER_BYTES},
     failure::CallFailure,
-    json::Members,
-    json_guard::MARK,
+    json::{MARK, Members},
     sse::EventReader,
     stored::{Join, JoinFault},
 };

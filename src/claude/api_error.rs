@@ -1,5 +1,5 @@
 //! What an error body says, in Claude's form or anybody else's.
-use super::json_guard::without_mark;
+use super::json::MARK;
 use serde_json::Value;
 
 /// An error in the words of the upstream: `{"type":"error","error":{"type",
@@ -19,7 +19,7 @@ impl ApiError {
     #[must_use]
     pub fn read(body: &[u8]) -> Self {
         let body = body.get(..MAX_ERROR_BODY).unwrap_or(body);
-        let body = without_mark(body);
+        let body = body.strip_prefix(MARK).unwrap_or(body);
         match serde_json::from_slice::<Value>(body) {
             Ok(value) => Self::of_json(&value),
             Err(_) => Self::of_text(&String::from_utf8_lossy(body)),

@@ -13,7 +13,7 @@ use crate::domain::{Tokens, Usage};
 /// The largest answer kept: text, thinking, tool input and all. The longest
 /// output of any model (300,000 tokens) is about a tenth of it. Counted in
 /// bytes after JSON escapes are resolved.
-pub const MAX_ANSWER_BYTES: usize = 16 << 20;
+pub(super) const MAX_ANSWER_BYTES: usize = 16 << 20;
 
 /// A message under construction.
 ///

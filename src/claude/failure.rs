@@ -26,7 +26,7 @@ pub enum CallFailure {
     CutShort,
     /// Status 200, but nothing the Messages API would say.
     Unexpected(String),
-    /// More than [`MAX_ANSWER_BYTES`](super::MAX_ANSWER_BYTES).
+    /// More than any answer, or any event of one, can be.
     TooLarge,
 }
 

@@ -157,7 +157,10 @@ impl Visitor<'_> for LenientVisitor {
 }
 
 /// No object of the API comes near it; a hostile one would fill the memory.
-pub(super) const MAX_MEMBERS: usize = 1_000;
+const MAX_MEMBERS: usize = 1_000;
+
+/// U+FEFF in UTF-8, which Windows programs put before a text.
+pub(super) const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Where `part`, borrowed from `whole`, lies in it.
 pub(super) fn span_of(part: &str, whole: &str) -> Option<Range<usize>> {

@@ -6,7 +6,7 @@ use std::fmt::Write;
 ///
 /// It works byte by byte and keeps no state: a byte above 0x7F is copied, so
 /// a text may be cut anywhere, even inside a character, and escaped in parts.
-pub fn escape_json(text: &[u8], out: &mut Vec<u8>) {
+pub(super) fn escape_json(text: &[u8], out: &mut Vec<u8>) {
     out.reserve(text.len());
     for &byte in text {
         match byte {

@@ -1,54 +1,14 @@
 //! The body that goes to `POST /v1/messages`.
 //!
 //! Every call is streamed: an answer may take longer than any single wait for
-//! a response is allowed to, and a stream shows whether it was cut. What a
-//! caller wrote is otherwise passed on byte for byte, because prompt caching
-//! compares prefixes and an unknown field may be next month's feature.
-use super::{
-    base64_stream::Base64Stream,
-    estimate::estimate_text,
-    json::{MAX_MEMBERS, Members, span_of},
-    json_text::quoted,
-};
+//! a response is allowed to, and a stream shows whether it was cut. A caller's
+//! own request is none of this module's business: the door passes it on.
+use super::{base64_stream::Base64Stream, estimate::TextCounts, json_text::quoted};
 use crate::domain::Tokens;
-use thiserror::Error;
 
 /// The largest body Claude takes. The API documentation says "32 MB"; this is
 /// the smaller reading (decimal), which fits under either.
 pub const MAX_REQUEST_BYTES: u64 = 32_000_000;
-
-/// A request that is no JSON object.
-#[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
-#[error("the request is not a JSON object of at most {MAX_MEMBERS} members")]
-pub struct NotAnObject;
-
-/// The caller's own request, with `"stream":true`. Every top-level `stream`
-/// is set, whichever of several Claude would obey; nothing else is changed.
-///
-/// # Errors
-///
-/// [`NotAnObject`], also for text that is no JSON.
-pub fn streamed(request: &str) -> Result<String, NotAnObject> {
-    let members = Members::read(request).ok_or(NotAnObject)?;
-    let mut body = String::with_capacity(request.len() + STREAM_FIRST.len());
-    let mut copied = 0;
-    for (_, value) in members.iter().filter(|(key, _)| *key == "stream") {
-        let span = span_of(value, request).ok_or(NotAnObject)?;
-        body += request.get(copied..span.start).ok_or(NotAnObject)?;
-        body += "true";
-        copied = span.end;
-    }
-    if copied == 0 {
-        let (before, after) = request.split_once('{').ok_or(NotAnObject)?;
-        body += before;
-        body += STREAM_FIRST;
-        body += if members.iter().next().is_some() { "," } else { "" };
-        body += after;
-    } else {
-        body += request.get(copied..).ok_or(NotAnObject)?;
-    }
-    Ok(body)
-}
 
 /// What every request of our own says.
 #[derive(Clone, Copy, Debug)]
@@ -68,9 +28,9 @@ impl Instructions<'_> {
     /// [`estimate_pdf`](super::estimate_pdf) more.
     #[must_use]
     pub fn input_tokens(&self) -> Tokens {
-        let texts = [self.prompt, self.system.unwrap_or_default()];
-        let cost = texts.map(|text| estimate_text(text, self.model));
-        cost.into_iter().sum::<Tokens>().saturating_add(ENVELOPE)
+        let mut counts = TextCounts::from(self.prompt);
+        counts += TextCounts::from(self.system.unwrap_or_default());
+        counts.tokens(self.model).saturating_add(ENVELOPE)
     }
 
     /// The body for a prompt alone.
@@ -118,21 +78,13 @@ impl PdfBody {
     /// The exact length of the body with a PDF of `pdf_bytes` in it.
     #[must_use]
     pub fn content_length(&self, pdf_bytes: u64) -> u64 {
-        self.overhead().saturating_add(Base64Stream::encoded_len(pdf_bytes))
-    }
-
-    /// The largest PDF that still fits into [`MAX_REQUEST_BYTES`].
-    #[must_use]
-    pub fn max_pdf_bytes(&self) -> u64 {
-        max_pdf_bytes(self.overhead())
-    }
-
-    fn overhead(&self) -> u64 {
-        (self.prefix.len() + self.suffix.len()) as u64
+        let around = (self.prefix.len() + self.suffix.len()) as u64;
+        around.saturating_add(Base64Stream::encoded_len(pdf_bytes))
     }
 }
 
-/// The largest PDF that fits into a request with `overhead` other bytes.
+/// The largest PDF that fits into a request of at most [`MAX_REQUEST_BYTES`]
+/// with `overhead` other bytes.
 #[must_use]
 pub const fn max_pdf_bytes(overhead: u64) -> u64 {
     MAX_REQUEST_BYTES.saturating_sub(overhead) / 4 * 3
@@ -149,31 +101,6 @@ mod tests {
     use base64::{Engine, engine::general_purpose::STANDARD};
     use proptest::prelude::*;
     use serde_json::{Value, json};
-
-    #[test]
-    fn only_the_value_of_stream_is_touched() {
-        for (request, sent) in [
-            (r#" {"model" : "m" }"#, r#" {"stream":true,"model" : "m" }"#),
-            ("{ }", r#"{"stream":true }"#),
-            (
-                r#"{"n":1.50e3, "stream" : false ,"x":{"stream":false}}"#,
-                r#"{"n":1.50e3, "stream" : true ,"x":{"stream":false}}"#,
-            ),
-            (
-                r#"{"stream":null,"a":"é","\u0073tream":[1]}"#,
-                r#"{"stream":true,"a":"é","\u0073tream":true}"#,
-            ),
-        ] {
-            assert_eq!(streamed(request).as_deref(), Ok(sent));
-        }
-    }
-
-    #[test]
-    fn what_is_no_object_is_refused() {
-        for wrong in ["", "[]", "1", "{", r#"{"a":1} x"#, "{\"a\":\"{\"}}"] {
-            assert_eq!(streamed(wrong), Err(NotAnObject), "{wrong}");
-        }
-    }
 
     #[test]
     fn a_prompt_becomes_a_request() {
@@ -193,7 +120,7 @@ mod tests {
     #[test]
     fn the_largest_pdf_just_fits() {
         let body = plain("summarize").pdf_body("a.pdf");
-        let most = body.max_pdf_bytes();
+        let most = max_pdf_bytes(body.content_length(0));
         assert!(body.content_length(most) <= MAX_REQUEST_BYTES);
         assert!(body.content_length(most + 3) > MAX_REQUEST_BYTES);
         assert_eq!(max_pdf_bytes(u64::MAX), 0);

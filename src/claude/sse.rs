@@ -1,11 +1,11 @@
 //! Server-sent events out of byte chunks cut anywhere (WHATWG HTML, section
 //! 9.2.6), with one bound: an event of absurd size is an error, not memory.
-use super::json_guard::MARK;
+use super::json::MARK;
 use std::mem::take;
 
 /// The largest event that is read. Claude's own are below a few hundred KB,
 /// except for tool results that the server streams whole.
-pub const MAX_EVENT_BYTES: usize = 8_000_000;
+const MAX_EVENT_BYTES: usize = 8_000_000;
 
 /// One event.
 #[derive(Clone, Debug, Eq, PartialEq)]

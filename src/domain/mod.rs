@@ -25,5 +25,5 @@ pub use outcome::{AccountFault, Outcome, Verdict};
 pub use priority::{Plan, Priority, Queue};
 pub use rate_limits::{BucketLevel, Limits, RateLimits};
 pub use status::{IllegalTransition, JobEvent, JobStatus};
-pub use time::{Span, Timestamp};
+pub use time::{Span, Timestamp, as_rfc3339};
 pub use tokens::{Tokens, Usage};

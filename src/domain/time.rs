@@ -1,5 +1,5 @@
 //! Milliseconds since the Unix epoch, handed in by whoever owns a clock.
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::{
     fmt,
     ops::Add,
@@ -47,6 +47,15 @@ impl Timestamp {
     pub const fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
+}
+
+/// Writes a moment as callers read it; stored moments are milliseconds.
+///
+/// # Errors
+///
+/// The serializer's.
+pub fn as_rfc3339<S: Serializer>(moment: &Timestamp, out: S) -> Result<S::Ok, S::Error> {
+    out.collect_str(moment)
 }
 
 impl Add<Span> for Timestamp {

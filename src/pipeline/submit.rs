@@ -10,7 +10,7 @@ use super::retry::patiently;
 use super::settings::Settings;
 use super::store::NewJob;
 use super::upload::Permits;
-use crate::claude::{Instructions, estimate_counts, estimate_text};
+use crate::claude::Instructions;
 use crate::domain::{JobId, Origin, Priority, Tokens};
 use bytes::Bytes;
 use futures_util::Stream;
@@ -125,11 +125,9 @@ impl Draft {
         let model = wishes.model.take().unwrap_or_else(|| settings.default_model.clone());
         let max_tokens = wishes.max_tokens.unwrap_or(settings.default_max_tokens);
         let system = wishes.system.take();
-        let tokens = |text: &str| estimate_text(text, &model);
-        let input_tokens =
-            tokens(&prompt).saturating_add(system.as_deref().map(tokens).unwrap_or_default());
         let instructions =
             Instructions { model: &model, max_tokens, system: system.as_deref(), prompt: &prompt };
+        let input_tokens = instructions.input_tokens();
         let place = RequestPlace::Inline(instructions.body());
         Ok(Self {
             origin: wishes.origin.unwrap_or(Origin::UserAction),
@@ -155,9 +153,7 @@ impl Draft {
         if !facts.has_messages {
             return Err(missing("request.messages"));
         }
-        let counts = facts.counts;
-        let input_tokens =
-            estimate_counts(counts.ascii, counts.cjk, counts.other, counts.data_bytes, &model);
+        let input_tokens = facts.counts.tokens(&model);
         Ok(Self {
             origin: wishes.origin.unwrap_or(Origin::UserAction),
             wishes,

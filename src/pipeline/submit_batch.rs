@@ -8,8 +8,8 @@ use super::settings::Settings;
 use super::store::{NewBatch, NewJob};
 use super::templates::Template;
 use super::upload::{self, Fields, Form, Permits, UploadedFile};
-use crate::claude::{Instructions, estimate_pdf, estimate_text};
-use crate::domain::{BatchId, JobId, Origin, Timestamp};
+use crate::claude::{Instructions, estimate_pdf};
+use crate::domain::{BatchId, JobId, Origin, Timestamp, Tokens};
 use bytes::Bytes;
 use futures_util::Stream;
 use serde::Serialize;
@@ -83,6 +83,8 @@ struct Plan {
     prompt: String,
     model: String,
     max_tokens: u32,
+    /// Beside those of the PDF.
+    input_tokens: Tokens,
 }
 
 impl Plan {
@@ -95,7 +97,8 @@ impl Plan {
         let instructions =
             Instructions { model: &model, max_tokens, system: None, prompt: &prompt };
         form.check_for(&instructions)?;
-        Ok(Self { wishes, template: template.name, prompt, model, max_tokens })
+        let input_tokens = instructions.input_tokens();
+        Ok(Self { wishes, template: template.name, prompt, model, max_tokens, input_tokens })
     }
 
     fn rows(
@@ -114,15 +117,14 @@ impl Plan {
             prompt: self.prompt.clone(),
             created_at: now,
         };
-        let prompt_tokens = estimate_text(&self.prompt, &self.model).get();
-        let job = |file| self.job(caller, &batch, file, prompt_tokens);
+        let job = |file| self.job(caller, &batch, file);
         let jobs = form.files.iter().map(job).collect();
         (batch, jobs)
     }
 
-    fn job(&self, caller: &Caller, batch: &NewBatch, file: &UploadedFile, prompt: u64) -> NewJob {
+    fn job(&self, caller: &Caller, batch: &NewBatch, file: &UploadedFile) -> NewJob {
         let origin = self.wishes.origin.unwrap_or(Origin::BatchJob);
-        let pdf = estimate_pdf(file.bytes, file.pages, &self.model).get();
+        let pdf = estimate_pdf(file.bytes, file.pages, &self.model);
         let source = Source::Pdf {
             key: file.key.clone(),
             title: file.filename.clone(),
@@ -138,7 +140,7 @@ impl Plan {
             priority: self.wishes.priority(origin),
             origin,
             model: self.model.clone(),
-            estimated_input_tokens: pdf.saturating_add(prompt),
+            estimated_input_tokens: pdf.saturating_add(self.input_tokens).get(),
             max_output_tokens: self.max_tokens.into(),
             input: Input::new(caller, source).to_json(),
             metadata: self.wishes.metadata.clone(),

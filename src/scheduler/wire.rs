@@ -2,7 +2,7 @@
 use super::PerPriority;
 use crate::domain::{
     AccountFault, JobId, ModelClass, Outcome, Plan, Priority, Queue, RateLimits, TenantId,
-    Timestamp, Usage,
+    Timestamp, Usage, as_rfc3339,
 };
 use serde::{Deserialize, Serialize};
 
@@ -120,6 +120,7 @@ pub struct WaitingFor {
     pub position: usize,
     /// When it starts if no more urgent job comes, all estimates hold and
     /// slots are free.
+    #[serde(serialize_with = "as_rfc3339")]
     pub estimated_start: Timestamp,
 }
 
@@ -162,5 +163,6 @@ pub struct Paused {
     /// What is wrong with it.
     pub fault: AccountFault,
     /// When it is tried again.
+    #[serde(serialize_with = "as_rfc3339")]
     pub until: Timestamp,
 }

@@ -1,54 +1,10 @@
 //! How much text a request holds, by what it costs in tokens.
+//!
+//! The JSON counts as the text it is: names and values, of which an escape such
+//! as `\n` or `\u4e2d` is the character it stands for, and the marks around
+//! them. White space between them is free.
 use super::grammar::{Kind, Piece};
-use std::ops::AddAssign;
-
-/// Characters of a request's strings (field names included), numbers and
-/// literals. An escape such as `\n` or `\u4e2d` is the character it stands for.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct TextCounts {
-    /// ASCII characters.
-    pub ascii: u64,
-    /// Characters of Chinese, Japanese and Korean writing.
-    pub cjk: u64,
-    /// All other characters.
-    pub other: u64,
-    /// Bytes of base64: long `data` values, which are files and not text.
-    pub data_bytes: u64,
-}
-
-impl TextCounts {
-    /// That many ASCII characters.
-    pub(super) fn ascii(characters: usize) -> Self {
-        Self { ascii: characters as u64, ..Self::default() }
-    }
-
-    /// Counts the character with this code.
-    pub(super) fn add(&mut self, code: u32) {
-        match code {
-            0..=0x7F => self.ascii += 1,
-            // Jamo, Kangxi to Yi, Hangul, compatibility forms, full-width
-            // forms, and the planes of rarer ideographs.
-            0x1100..=0x11FF
-            | 0x2E80..=0xA4CF
-            | 0xA960..=0xA97F
-            | 0xAC00..=0xD7FF
-            | 0xF900..=0xFAFF
-            | 0xFE30..=0xFE4F
-            | 0xFF00..=0xFFEF
-            | 0x20000..=0x3FFFF => self.cjk += 1,
-            _ => self.other += 1,
-        }
-    }
-}
-
-impl AddAssign for TextCounts {
-    fn add_assign(&mut self, more: Self) {
-        self.ascii += more.ascii;
-        self.cjk += more.cjk;
-        self.other += more.other;
-        self.data_bytes += more.data_bytes;
-    }
-}
+use crate::claude::TextCounts;
 
 /// Counts the pieces of a request as they pass.
 #[derive(Debug, Default)]
@@ -65,8 +21,13 @@ impl Counter {
     /// Takes the next piece.
     pub(super) fn take(&mut self, piece: &Piece, bytes: &[u8]) {
         match piece.kind {
-            Kind::Blank | Kind::Colon => {}
-            Kind::Object | Kind::Array | Kind::Comma | Kind::Close => self.end_member(),
+            Kind::Blank => {}
+            // With the quotes at its sides.
+            Kind::Colon => self.total.signs += 2,
+            Kind::Object | Kind::Array | Kind::Comma | Kind::Close => {
+                self.total.signs += 1;
+                self.end_member();
+            }
             Kind::Key => {
                 let room = DATA.len() + 1 - self.name.len();
                 self.name.extend(bytes.iter().take(room));
@@ -87,10 +48,11 @@ impl Counter {
 
     fn end_member(&mut self) {
         if self.name == DATA {
-            let TextCounts { ascii, cjk, other, .. } = self.data;
-            let base64 = !self.not_base64 && cjk + other == 0 && ascii >= SHORTEST_DATA;
-            self.total += if base64 {
-                TextCounts { data_bytes: ascii, ..TextCounts::default() }
+            let data_bytes = self.data.ascii();
+            let is_ascii = data_bytes == self.data.characters();
+            let is_base64 = is_ascii && !self.not_base64 && data_bytes >= SHORTEST_DATA;
+            self.total += if is_base64 {
+                TextCounts { data_bytes, ..TextCounts::default() }
             } else {
                 self.data
             };
@@ -112,4 +74,4 @@ const fn may_be_base64(byte: u8) -> bool {
 
 const DATA: &[u8] = br#""data""#;
 /// Shorter values are counted as text: their weight is small either way.
-const SHORTEST_DATA: u64 = 1_024;
+const SHORTEST_DATA: u32 = 1_024;

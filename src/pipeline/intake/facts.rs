@@ -1,10 +1,10 @@
 //! What the door has to know of a request, noted while it passes.
 use super::{
-    counts::{Counter, TextCounts},
+    counts::Counter,
     fields::appears_twice,
     grammar::{Kind, Piece},
 };
-use crate::pipeline::problem::Problem;
+use crate::{claude::TextCounts, pipeline::problem::Problem};
 use std::mem;
 
 /// What is known of a request once it has passed.

@@ -1,7 +1,8 @@
 //! JSON's grammar (RFC 8259) as an automaton over bytes: it cuts its input
 //! into pieces, whatever the input was cut into before. No recursion, and
 //! nothing is kept but where it stands.
-use super::{counts::TextCounts, fault::Fault, number::Number, text::Text};
+use super::{fault::Fault, number::Number, text::Text};
+use crate::claude::TextCounts;
 
 /// The most levels of objects and arrays, the outermost included.
 pub const MAX_DEPTH: u8 = 128;
@@ -174,7 +175,7 @@ impl Grammar {
         };
         match len {
             0 => self.structure(Expected::CommaOrEnd, input),
-            len => Ok(Piece { text: TextCounts::ascii(len), ..self.piece(Kind::Scalar, len) }),
+            len => Ok(self.plain_scalar(len, input)),
         }
     }
 
@@ -187,7 +188,14 @@ impl Grammar {
             [_, ..] if len == input.len() => State::Literal(missing),
             [_, ..] => return Err(Fault::syntax(len, LITERAL)),
         };
-        Ok(Piece { text: TextCounts::ascii(len), ..self.piece(Kind::Scalar, len) })
+        Ok(self.plain_scalar(len, input))
+    }
+
+    /// (Part of) a number or a literal.
+    fn plain_scalar(&self, len: usize, input: &[u8]) -> Piece {
+        let mut piece = self.piece(Kind::Scalar, len);
+        piece.text.add_ascii(input.get(..len).unwrap_or_default());
+        piece
     }
 
     /// A piece of one byte, and what may follow it.

@@ -21,7 +21,6 @@ mod relay;
 mod text;
 mod utf8;
 
-pub use counts::TextCounts;
 pub use facts::RequestFacts;
 pub use fields::MAX_FIELDS_BYTES;
 pub use grammar::MAX_DEPTH;

@@ -1,9 +1,9 @@
 //! The inside of a string, up to its closing quote.
 use super::{
-    counts::TextCounts,
     fault::Fault,
     utf8::{Multibyte, Step},
 };
+use crate::claude::TextCounts;
 
 /// A string whose opening quote has been read.
 #[derive(Clone, Copy, Debug)]
@@ -47,9 +47,9 @@ impl Text {
         loop {
             let rest = input.get(taken.len..).unwrap_or_default();
             if let Self::Plain = self {
-                let run = plain_run(rest);
-                taken.counts += TextCounts::ascii(run);
-                taken.len += run;
+                let (run, _) = rest.split_at(plain_run(rest));
+                taken.counts.add_ascii(run);
+                taken.len += run.len();
             }
             let Some(&byte) = input.get(taken.len) else {
                 return Ok(taken);
