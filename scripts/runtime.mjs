@@ -132,8 +132,10 @@ function catchWorkerd() {
 
 // As a crash would: nothing is flushed, nothing is told.
 async function kill(mf, workerd) {
-  const gone = once(workerd, 'exit');
-  workerd.kill('SIGKILL');
-  await gone;
+  if (workerd.exitCode === null && workerd.signalCode === null) {
+    const gone = once(workerd, 'exit');
+    workerd.kill('SIGKILL');
+    await gone;
+  }
   await mf.dispose();
 }

@@ -28,6 +28,8 @@ async function start() {
   const runtime = await step('Starting the Worker on local workerd', () =>
     startRuntime({ vars, port: PORT, persist: `${STATE}/state`, onLog: showLog }));
   await seedDemo(runtime.d1, demo);
+  // Nothing else wakes the scheduler object after a restart.
+  await runtime.runCron();
   const sweeps = everyMinute(runtime);
   stopOnSignal(async () => {
     clearInterval(sweeps);

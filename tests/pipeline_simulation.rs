@@ -75,6 +75,9 @@ fn hostile(seed: u64, permille: u32) -> World {
         world.odds(op, Fault::DiesBefore, permille / 8);
         world.odds(op, Fault::DiesAfter, permille / 8);
     }
+    for op in [Op::Send, Op::Write, Op::Alarm] {
+        world.odds(op, Fault::Panics, permille / 4);
+    }
     for (behaviour, weight) in [
         (Behaviour::Slow(Span::from_secs(24)), 2),
         (Behaviour::Throttled(Some(3)), 1),

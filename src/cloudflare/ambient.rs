@@ -24,14 +24,30 @@ impl Ambient for Shell {
 }
 
 impl Notifier for Shell {
+    /// Hands the event to the scheduler object, which outlives the consumer's
+    /// batch: a queue's batch ends only when all that was begun in it has, and
+    /// no later job may wait for a slow receiver.
     fn notify(&self, event: String) {
-        let Some(url) = self.variable("NOTIFY_WEBHOOK_URL") else { return };
+        if self.variable("NOTIFY_WEBHOOK_URL").is_none() {
+            return;
+        }
         let Some(context) = self.context.clone() else { return };
+        let shell = self.clone();
         context.wait_until(async move {
-            if let Err(error) = deliver(&url, &event).await {
-                worker::console_warn!("webhook not delivered: {error}");
+            if let Err(error) = shell.ask_object("/notify", Some(event)).await {
+                worker::console_warn!("an event for the webhook was lost: {error}");
             }
         });
+    }
+}
+
+impl Shell {
+    /// Delivers an event to the operator's webhook; failures are only logged.
+    pub(super) async fn deliver(&self, event: String) {
+        let Some(url) = self.variable("NOTIFY_WEBHOOK_URL") else { return };
+        if let Err(error) = deliver(&url, &event).await {
+            worker::console_warn!("the webhook was not delivered: {error}");
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use crate::pipeline::submit::submit;
 use crate::pipeline::submit_batch::submit_batch;
 use crate::pipeline::upload::Permits;
 use crate::pipeline::view::{JobView, ask_again};
+use serde_json::value::RawValue;
 use std::rc::Rc;
 use worker::{Request, Response, Result};
 
@@ -78,7 +79,16 @@ async fn submit_files(shell: &Shell, caller: &Caller, request: &Request, body: &
 async fn read_job(shell: &Shell, caller: &Caller, job: JobId) -> Answered {
     let row = read::job(shell, caller, job).await?;
     let again = (!row.status.ended()).then(|| ask_again(row.created_at, shell.now()));
-    Ok(reply::unfinished(&JobView::from(row), again))
+    let explained = if row.waits_after_a_fault() { explain(shell, job).await } else { None };
+    Ok(reply::unfinished(&JobView::from(row).waiting_for(explained), again))
+}
+
+/// What the scheduler says a job waits for. Not knowing is no reason to refuse
+/// the rest.
+async fn explain(shell: &Shell, job: JobId) -> Option<Box<RawValue>> {
+    let mut response = shell.ask_object(&format!("/explain/{job}"), None).await.ok()?;
+    let text = response.text().await.ok()?;
+    RawValue::from_string(text).ok().filter(|said| said.get() != "null")
 }
 
 async fn read_result(shell: &Shell, caller: &Caller, job: JobId, request: &Request) -> Answered {

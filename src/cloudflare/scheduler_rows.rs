@@ -1,4 +1,5 @@
 //! The scheduler object's database: one row a job, and a few notes.
+use crate::pipeline::desk::SNAPSHOT;
 use crate::pipeline::turn::Turn;
 use crate::scheduler::{Change, Row};
 use serde::Deserialize;
@@ -38,7 +39,7 @@ impl SchedulerRows {
         if !delete.is_empty() {
             self.exec(DELETE, vec![serde_json::to_string(&delete)?])?;
         }
-        self.set_note("snapshot", &turn.snapshot)
+        self.set_note(SNAPSHOT, &turn.snapshot)
     }
 
     /// A note, if it was ever set.

@@ -38,9 +38,11 @@ where
     {
         return completed(handover, stored, None);
     }
+    if handover.until.since(ports.now()) <= SHORTEST_CALL {
+        return unfinished(handover, Outcome::NotStarted, None);
+    }
     let call = match prepare(ports, settings, handover, job) {
-        Ok(call) if call.timeout > SHORTEST_CALL => call,
-        Ok(_) => return unfinished(handover, Outcome::NotStarted, None),
+        Ok(call) => call,
         Err(error) => return unfinished(handover, Outcome::Permanent { error }, None),
     };
     let (answered, limits) = ask(ports, call).await;

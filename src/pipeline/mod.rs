@@ -8,6 +8,7 @@ pub mod caller;
 mod claiming;
 pub mod consume;
 pub mod dead_letter;
+pub mod desk;
 pub mod input;
 pub mod intake;
 pub mod job_request;

@@ -35,7 +35,17 @@ pub struct JobView {
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    waiting_for: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     result_url: Option<String>,
+}
+
+impl JobView {
+    /// Adds what the scheduler says of a waiting job, as it said it.
+    #[must_use]
+    pub fn waiting_for(self, explained: Option<Box<RawValue>>) -> Self {
+        Self { waiting_for: explained, ..self }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -74,6 +84,7 @@ impl From<JobRow> for JobView {
             stop_reason: row.stop_reason,
             error,
             metadata: row.metadata,
+            waiting_for: None,
         }
     }
 }

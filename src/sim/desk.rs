@@ -1,188 +1,189 @@
-//! The scheduler object's turns, taken and carried out as
-//! `cloudflare/desk.rs` does.
-use super::object::{Memory, Storage};
+//! The scheduler object's desk, in the simulated world: what it reaches the
+//! world by, and how the world reaches it.
+use super::faults::Op;
 use super::ports::Ports;
 use super::stage::{Happening, Process};
 use super::world::Inner;
 use crate::domain::{Span, Timestamp};
-use crate::pipeline::ports::{Ambient, Queues};
-use crate::pipeline::reconcile::{reconcile, withdraw};
-use crate::pipeline::store::Lease;
-use crate::pipeline::sweep::stretch;
-use crate::pipeline::turn::{Turn, take_turn};
-use crate::scheduler::{Config, Scheduler, Settlement, Submission};
+use crate::pipeline::desk::{Alarm, Desk, DeskPorts, DeskStore};
+use crate::pipeline::ports::{Ambient, PortError, PortResult, SchedulerPort};
+use crate::pipeline::turn::Turn;
+use crate::scheduler::{Config, Row, Settlement, Submission};
+use serde::{Serialize, de::DeserializeOwned};
+use std::cell::Cell;
+use std::future::poll_fn;
 use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
 
-/// The object, at work.
-#[derive(Clone)]
-pub(super) struct Desk {
-    ports: Ports,
-    memory: Rc<Memory>,
-}
+impl DeskPorts for Ports {
+    type Shared = Self;
 
-impl Desk {
-    pub(super) fn open(world: &Rc<Inner>) -> Self {
-        let ports = Ports::new(world, Process::Object);
-        Self { ports, memory: world.object.memory() }
+    fn shared(&self) -> &Self {
+        self
     }
 
-    pub(super) fn submit(&self, jobs: Vec<Submission>) {
-        self.turn(|scheduler, now| {
-            for job in jobs {
-                scheduler.submit(job, now);
-            }
-        });
+    fn config(&self) -> Config {
+        let credentials = self.world().upstream.credentials();
+        Config { credentials, ..self.world().settings.scheduler }
     }
 
-    pub(super) fn settle(&self, settlements: Vec<Settlement>) {
-        let chances: Vec<_> = settlements.iter().map(|_| self.ports.chance()).collect();
-        self.turn(|scheduler, now| {
-            for (settlement, chance) in settlements.into_iter().zip(chances) {
-                scheduler.settle(settlement, now, chance);
-            }
-        });
+    fn boot(&self) -> Option<String> {
+        let boots = self.world().object.boots.get();
+        (boots > 0).then(|| boots.to_string())
     }
 
-    /// Looks at a stretch of D1's unfinished jobs for any the scheduler does
-    /// not know.
-    pub(super) async fn sweep(self) {
-        self.memory.armed.set(None);
-        let cursor = self.storage().note(CURSOR).and_then(|cursor| cursor.parse().ok());
-        if let Ok(swept) = stretch(&self.ports, cursor).await {
-            let next = swept.cursor.map(|job| job.to_string()).unwrap_or_default();
-            self.storage().set_note(CURSOR, next);
-            self.submit(swept.jobs);
-        }
+    fn spawn(&self, work: impl Future<Output = ()> + 'static) {
+        self.world().stage.spawn(Process::Object, work);
     }
 
-    /// The alarm.
-    pub(super) fn wake(&self) {
-        self.arm_at(self.ports.now() + HEARTBEAT);
-        if self.turn(|_, _| ()).is_none() {
-            self.memory.armed.set(None);
-            self.storage().alarm.set(None);
-        }
-    }
-
-    /// Looks at the scheduler.
-    pub(super) fn look<T>(&self, at: impl FnOnce(&Scheduler) -> T) -> T {
-        let scheduler = self.take(self.ports.now());
-        let seen = at(&scheduler);
-        self.memory.scheduler.replace(Some(scheduler));
-        seen
-    }
-
-    /// One turn; returns when the scheduler wants the next at the latest.
-    fn turn(&self, act: impl FnOnce(&mut Scheduler, Timestamp)) -> Option<Timestamp> {
-        let now = self.ports.now();
-        let mut scheduler = self.take(now);
-        act(&mut scheduler, now);
-        let turn = take_turn(&mut scheduler, now);
-        scheduler.assert_consistent();
-        self.ports.tell(|| format!("turn {:?} {:?}", turn.changes, turn.outbox));
-        self.storage().write(&turn);
-        self.memory.scheduler.replace(Some(scheduler));
-        let wake = turn.wake;
-        self.carry_out(turn);
-        self.arm(wake);
-        wake
-    }
-
-    /// The scheduler, out of memory or out of storage.
-    fn take(&self, now: Timestamp) -> Scheduler {
-        if let Some(scheduler) = self.memory.scheduler.take() {
-            return scheduler;
-        }
-        let world = self.ports.world();
-        let credentials = world.upstream.credentials();
-        let config = Config { credentials, ..world.settings.scheduler };
-        let snapshot = self.storage().note(SNAPSHOT);
-        Scheduler::restore(config, snapshot.as_deref(), self.storage().rows(), now)
-    }
-
-    fn carry_out(&self, turn: Turn) {
-        self.look_after(turn.reconcile);
-        self.memory.outbox.borrow_mut().append(turn.outbox);
-        if self.memory.outbox.borrow().is_empty() || self.memory.sending.replace(true) {
-            return;
-        }
-        self.spawn(self.clone().send());
-    }
-
-    async fn send(self) {
-        loop {
-            let outbox = self.memory.outbox.take();
-            if outbox.is_empty() {
-                self.memory.sending.set(false);
-                return;
-            }
-            for (queue, bodies) in outbox.bodies() {
-                if bodies.is_empty() {
-                    continue;
-                }
-                if self.ports.send(queue, bodies).await.is_err() {
-                    // Whether they were taken is not known: D1 decides.
-                    self.take_back(outbox.leases(queue));
-                }
-            }
-        }
-    }
-
-    fn take_back(&self, leases: Vec<Lease>) {
-        if leases.is_empty() {
-            return;
-        }
-        let desk = self.clone();
-        self.spawn(async move {
-            if let Ok(settlements) = withdraw(&desk.ports, &leases).await {
-                desk.settle(settlements);
-            }
-        });
-    }
-
-    /// Finds out how leases ended, and settles them.
-    fn look_after(&self, leases: Vec<Lease>) {
-        if leases.is_empty() {
-            return;
-        }
-        let desk = self.clone();
-        self.spawn(async move {
-            if let Ok(settlements) = reconcile(&desk.ports, &leases).await {
-                desk.settle(settlements);
-            }
-        });
-    }
-
-    fn arm(&self, wake: Option<Timestamp>) {
-        let now = self.ports.now();
-        match (wake, self.memory.armed.get()) {
-            (Some(wake), Some(armed)) if now < armed && armed <= wake => {}
-            (Some(wake), _) => self.arm_at(wake.max(now)),
-            (None, _) => {}
-        }
-    }
-
-    fn arm_at(&self, at: Timestamp) {
-        self.memory.armed.set(Some(at));
-        let stage = &self.ports.world().stage;
-        let number = stage.number();
-        // An offset, as the shell has it: the object's clock may be off.
-        let rings = stage.now() + at.since(self.ports.now());
-        self.storage().alarm.set(Some((rings, number)));
-        stage.schedule(rings, Happening::Alarm(number));
-    }
-
-    fn storage(&self) -> &Storage {
-        &self.ports.world().object.storage
-    }
-
-    fn spawn(&self, task: impl Future<Output = ()> + 'static) {
-        self.ports.world().stage.spawn(Process::Object, task);
+    fn warn(&self, trouble: &str) {
+        self.tell(|| trouble.to_owned());
     }
 }
 
-const SNAPSHOT: &str = "snapshot";
-const CURSOR: &str = "cursor";
+/// Reading never fails: a storage that cannot be read lets nobody begin.
+impl DeskStore for Ports {
+    fn jobs(&self) -> PortResult<Vec<Row>> {
+        Ok(self.world().object.storage.rows())
+    }
 
-/// How long the object may sleep while jobs wait for something.
-const HEARTBEAT: Span = Span::from_secs(30);
+    fn write(&self, turn: &Turn) -> PortResult<()> {
+        let told = (&turn.changes, &turn.outbox);
+        self.at_once(Op::Write, told, |world| world.object.storage.write(turn))
+    }
+
+    fn note(&self, name: &str) -> PortResult<Option<String>> {
+        Ok(self.world().object.storage.note(name))
+    }
+
+    fn set_note(&self, name: &'static str, value: &str) -> PortResult<()> {
+        let set = |world: &Inner| world.object.storage.set_note(name, value.to_owned());
+        self.at_once(Op::Write, (name, value), set)
+    }
+}
+
+/// What is asked of the alarm is done at once; it is the answer that travels.
+impl Alarm for Ports {
+    async fn arm_at(&self, at: Timestamp) -> PortResult<()> {
+        let set = |world: &Inner| {
+            let number = world.stage.number();
+            // An offset, as the platform has it: the object's clock may be off.
+            let rings = world.stage.now() + at.since(self.now());
+            world.object.storage.alarm.set(Some(number));
+            world.stage.schedule(rings, Happening::Alarm(number));
+        };
+        let armed = self.at_once(Op::Alarm, at, set);
+        self.travel().await;
+        armed
+    }
+
+    async fn disarm(&self) -> PortResult<()> {
+        let set = |world: &Inner| world.object.storage.alarm.set(None);
+        let disarmed = self.at_once(Op::Alarm, "off", set);
+        self.travel().await;
+        disarmed
+    }
+}
+
+impl SchedulerPort for Ports {
+    async fn submit(&self, jobs: Vec<Submission>) -> PortResult<()> {
+        let told = format!("{jobs:?}");
+        let jobs = over_the_wire(&jobs)?;
+        let submit = async |world: &Rc<Inner>| {
+            world.request(async move |desk: Rc<Desk<Self>>| desk.submit(jobs).await).await
+        };
+        self.ask_and_wait(Op::Submit, told, submit).await
+    }
+
+    async fn settle(&self, settlements: Vec<Settlement>) -> PortResult<()> {
+        let told = format!("{settlements:?}");
+        let settlements = over_the_wire(&settlements)?;
+        let settle = async |world: &Rc<Inner>| {
+            world.request(async move |desk: Rc<Desk<Self>>| desk.settle(settlements).await).await
+        };
+        self.ask_and_wait(Op::Settle, told, settle).await
+    }
+}
+
+fn over_the_wire<T: Serialize + DeserializeOwned>(body: &T) -> PortResult<T> {
+    let text = serde_json::to_string(body);
+    let read = text.and_then(|text| serde_json::from_str(&text));
+    read.map_err(|error| PortError::Refused(error.to_string()))
+}
+
+impl Inner {
+    pub(super) fn desk(self: &Rc<Self>) -> Rc<Desk<Ports>> {
+        self.object.desk(self)
+    }
+
+    /// Asks the object. Its work goes on when who asked is gone.
+    async fn request(
+        self: &Rc<Self>,
+        work: impl AsyncFnOnce(Rc<Desk<Ports>>) -> PortResult<()> + 'static,
+    ) -> PortResult<()> {
+        let (answer, desk) = (Rc::new(Answer::default()), self.desk());
+        let open = Open(Rc::clone(&answer));
+        self.stage.spawn(Process::Object, async move {
+            let result = work(desk).await;
+            open.0.result.set(Some(result));
+        });
+        let died = || Err(PortError::Unavailable("the object died".to_owned()));
+        poll_fn(|context| answer.poll(context)).await.unwrap_or_else(died)
+    }
+
+    /// The cron's minute.
+    pub(super) fn sweep(self: &Rc<Self>) {
+        let desk = self.desk();
+        self.stage.spawn(Process::Object, async move { drop(desk.sweep().await) });
+    }
+
+    /// An alarm rings, if it is still the one of this number; and again, until
+    /// the object has dealt with it or set it anew.
+    pub(super) fn ring(self: &Rc<Self>, number: u64) {
+        if self.object.storage.alarm.get() != Some(number) {
+            return;
+        }
+        self.stage.schedule(self.stage.now() + RINGS_AGAIN, Happening::Alarm(number));
+        let (world, desk) = (Rc::clone(self), self.desk());
+        self.stage.spawn(Process::Object, async move {
+            let alarm = &world.object.storage.alarm;
+            if desk.wake().await.is_ok() && alarm.get() == Some(number) {
+                alarm.set(None);
+            }
+        });
+    }
+}
+
+/// The answer to a request.
+#[derive(Default)]
+struct Answer {
+    result: Cell<Option<PortResult<()>>>,
+    ended: Cell<bool>,
+    asker: Cell<Option<Waker>>,
+}
+
+impl Answer {
+    /// Ready without a result if the request ended without an answer.
+    fn poll(&self, context: &mut Context<'_>) -> Poll<Option<PortResult<()>>> {
+        if self.ended.get() {
+            return Poll::Ready(self.result.take());
+        }
+        self.asker.set(Some(context.waker().clone()));
+        Poll::Pending
+    }
+}
+
+/// A request under way: it ends in one way or another.
+struct Open(Rc<Answer>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.ended.set(true);
+        if let Some(asker) = self.0.asker.take() {
+            asker.wake();
+        }
+    }
+}
+
+/// How soon the platform repeats an alarm that failed.
+const RINGS_AGAIN: Span = Span::from_secs(2);

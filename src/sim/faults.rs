@@ -25,11 +25,15 @@ pub enum Op {
     Settle,
     /// Claude: a call.
     Call,
+    /// The scheduler object's storage: a write.
+    Write,
+    /// The scheduler object's alarm: set or unset.
+    Alarm,
 }
 
 impl Op {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Sql,
         Self::Put,
         Self::Head,
@@ -39,6 +43,8 @@ impl Op {
         Self::Submit,
         Self::Settle,
         Self::Call,
+        Self::Write,
+        Self::Alarm,
     ];
 }
 
@@ -53,11 +59,15 @@ pub enum Fault {
     DiesBefore,
     /// The process that asks dies after it is done, without learning so.
     DiesAfter,
+    /// The task that asks panics, and its process lives. The object outlives
+    /// that anywhere; others catch it around a call to Claude only.
+    Panics,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Undone, Self::Unreported, Self::DiesBefore, Self::DiesAfter];
+    pub const ALL: [Self; 5] =
+        [Self::Undone, Self::Unreported, Self::DiesBefore, Self::DiesAfter, Self::Panics];
 }
 
 /// A fault at certain calls.

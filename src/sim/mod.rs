@@ -18,6 +18,7 @@ mod bucket;
 mod chance;
 mod consumers;
 mod database;
+mod deaths;
 mod desk;
 mod door;
 mod faults;

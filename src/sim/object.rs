@@ -1,7 +1,11 @@
 //! What the scheduler object has: a storage that stays, a memory that does not.
-use crate::domain::{JobId, Timestamp};
-use crate::pipeline::turn::{Outbox, Turn};
-use crate::scheduler::{Change, Row, Scheduler};
+use super::ports::Ports;
+use super::stage::Process;
+use super::world::Inner;
+use crate::domain::JobId;
+use crate::pipeline::desk::{Desk, SNAPSHOT};
+use crate::pipeline::turn::Turn;
+use crate::scheduler::{Change, Row};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -10,7 +14,10 @@ use std::rc::Rc;
 #[derive(Default)]
 pub(super) struct Object {
     pub(super) storage: Storage,
-    memory: RefCell<Option<Rc<Memory>>>,
+    /// Gone when the object is evicted or crashes.
+    desk: RefCell<Option<Rc<Desk<Ports>>>>,
+    /// How often the machine was started anew.
+    pub(super) boots: Cell<u32>,
 }
 
 /// Survives everything but its own removal.
@@ -18,29 +25,20 @@ pub(super) struct Object {
 pub(super) struct Storage {
     rows: RefCell<BTreeMap<JobId, String>>,
     notes: RefCell<BTreeMap<&'static str, String>>,
-    /// When the alarm rings, and its number.
-    pub(super) alarm: Cell<Option<(Timestamp, u64)>>,
-}
-
-/// Gone when the object is evicted or crashes.
-#[derive(Default)]
-pub(super) struct Memory {
-    /// Read from storage when it is not here.
-    pub(super) scheduler: RefCell<Option<Scheduler>>,
-    pub(super) outbox: RefCell<Outbox>,
-    pub(super) sending: Cell<bool>,
-    /// When the alarm will ring, as far as this instance knows.
-    pub(super) armed: Cell<Option<Timestamp>>,
+    /// The number of the alarm that is to ring.
+    pub(super) alarm: Cell<Option<u64>>,
 }
 
 impl Object {
-    /// The memory of the instance that lives, or of a new one.
-    pub(super) fn memory(&self) -> Rc<Memory> {
-        Rc::clone(self.memory.borrow_mut().get_or_insert_default())
+    /// The instance that lives, or a new one.
+    pub(super) fn desk(&self, world: &Rc<Inner>) -> Rc<Desk<Ports>> {
+        let mut desk = self.desk.borrow_mut();
+        let open = || Desk::open(Ports::new(world, Process::Object));
+        Rc::clone(desk.get_or_insert_with(open))
     }
 
     pub(super) fn forget(&self) {
-        drop(self.memory.take());
+        drop(self.desk.take());
     }
 }
 
@@ -54,7 +52,7 @@ impl Storage {
                 Change::Delete(job) => drop(rows.remove(job)),
             }
         }
-        self.set_note("snapshot", turn.snapshot.clone());
+        self.set_note(SNAPSHOT, turn.snapshot.clone());
     }
 
     pub(super) fn rows(&self) -> Vec<Row> {

@@ -1,19 +1,16 @@
 //! The pipeline's ports, as one process sees them.
 use super::chance::number_of;
-use super::desk::Desk;
 use super::faults::{Fault, Op};
-use super::stage::{Happening, Process};
+use super::stage::{Happening, Poison, Process};
 use super::upstream::AnswerBody;
 use super::world::Inner;
 use crate::claude::CallFailure;
 use crate::domain::{Entropy, Queue, Span, Timestamp};
 use crate::pipeline::ports::{
     Ambient, Call, Claude, Database, Notifier, ObjectMeta, Objects, PortError, PortResult, Queues,
-    Reply, Rows, SchedulerPort, Statement, Upload, Written,
+    Reply, Rows, Statement, Upload, Written,
 };
-use crate::scheduler::{Settlement, Submission};
-use serde::{Serialize, de::DeserializeOwned};
-use std::{fmt, rc::Rc};
+use std::{fmt, panic, rc::Rc};
 
 /// The ports of a process.
 #[derive(Clone)]
@@ -38,24 +35,58 @@ impl Ports {
         what: impl fmt::Debug,
         act: impl FnOnce(&Rc<Inner>) -> PortResult<T>,
     ) -> PortResult<T> {
+        self.ask_and_wait(op, what, async |world: &Rc<Inner>| act(world)).await
+    }
+
+    /// Asks for what takes its time.
+    pub(super) async fn ask_and_wait<T>(
+        &self,
+        op: Op,
+        what: impl fmt::Debug,
+        act: impl AsyncFnOnce(&Rc<Inner>) -> PortResult<T>,
+    ) -> PortResult<T> {
         self.travel().await;
         let fault = self.fault(op);
         self.world.tell(self.process, || format!("{op:?} {fault:?} {what:?}"));
         let answer = match fault {
-            Some(Fault::Undone) => Err(PortError::Unavailable(format!("{op:?} is away"))),
+            Some(Fault::Undone) => Err(away(op)),
             Some(Fault::DiesBefore) => self.die().await,
-            Some(Fault::Unreported) => {
-                act(&self.world).and(Err(PortError::Unavailable(format!("{op:?} was cut off"))))
-            }
+            Some(Fault::Unreported) => act(&self.world).await.and(Err(cut_off(op))),
             Some(Fault::DiesAfter) => {
-                let _ = act(&self.world);
+                let _ = act(&self.world).await;
                 self.die().await
             }
-            None => act(&self.world),
+            Some(Fault::Panics) => poisoned(),
+            None => act(&self.world).await,
         };
         self.world.ledger.borrow_mut().answered(self.process, op, answer.is_ok());
         self.travel().await;
         answer
+    }
+
+    /// Asks for what takes no time, and can be done only.
+    pub(super) fn at_once(
+        &self,
+        op: Op,
+        what: impl fmt::Debug,
+        act: impl FnOnce(&Inner),
+    ) -> PortResult<()> {
+        let fault = self.fault(op);
+        self.world.tell(self.process, || format!("{op:?} {fault:?} {what:?}"));
+        if matches!(fault, None | Some(Fault::Unreported | Fault::DiesAfter)) {
+            act(&self.world);
+        }
+        match fault {
+            None => Ok(()),
+            Some(Fault::Undone) => Err(away(op)),
+            Some(Fault::Unreported) => Err(cut_off(op)),
+            // It goes no further than its next await.
+            Some(Fault::DiesBefore | Fault::DiesAfter) => {
+                self.world.stage.kill(self.process);
+                Err(cut_off(op))
+            }
+            Some(Fault::Panics) => poisoned(),
+        }
     }
 
     pub(super) fn fault(&self, op: Op) -> Option<Fault> {
@@ -96,6 +127,19 @@ impl Ambient for Ports {
     async fn pause(&self, span: Span) {
         self.world.stage.pause(span).await;
     }
+}
+
+fn away(op: Op) -> PortError {
+    PortError::Unavailable(format!("{op:?} is away"))
+}
+
+fn cut_off(op: Op) -> PortError {
+    PortError::Unavailable(format!("{op:?} was cut off"))
+}
+
+/// Panics as asked, without a word.
+pub(super) fn poisoned() -> ! {
+    panic::resume_unwind(Box::new(Poison))
 }
 
 /// A statement in a trace.
@@ -175,34 +219,6 @@ impl Upload for OpenUpload {
         let abort = |world: &Rc<Inner>| world.bucket.borrow_mut().abort(id);
         self.ports.ask(Op::Upload, "abort", abort).await
     }
-}
-
-impl SchedulerPort for Ports {
-    async fn submit(&self, jobs: Vec<Submission>) -> PortResult<()> {
-        let told = format!("{jobs:?}");
-        let jobs = over_the_wire(&jobs)?;
-        let submit = |world: &Rc<Inner>| {
-            Desk::open(world).submit(jobs);
-            Ok(())
-        };
-        self.ask(Op::Submit, told, submit).await
-    }
-
-    async fn settle(&self, settlements: Vec<Settlement>) -> PortResult<()> {
-        let told = format!("{settlements:?}");
-        let settlements = over_the_wire(&settlements)?;
-        let settle = |world: &Rc<Inner>| {
-            Desk::open(world).settle(settlements);
-            Ok(())
-        };
-        self.ask(Op::Settle, told, settle).await
-    }
-}
-
-fn over_the_wire<T: Serialize + DeserializeOwned>(body: &T) -> PortResult<T> {
-    let text = serde_json::to_string(body);
-    let read = text.and_then(|text| serde_json::from_str(&text));
-    read.map_err(|error| PortError::Refused(error.to_string()))
 }
 
 impl Queues for Ports {

@@ -3,6 +3,7 @@ use crate::domain::{Queue, Span, Timestamp};
 use futures_util::future::LocalBoxFuture;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -67,6 +68,10 @@ pub(super) struct Stage {
     ready: Arc<Ready>,
     dead: RefCell<VecDeque<Process>>,
 }
+
+/// A panic that was asked for: it ends the task that meets it, as on the
+/// platform, and nothing else.
+pub(super) struct Poison;
 
 struct Task {
     process: Process,
@@ -166,7 +171,13 @@ impl Stage {
                 continue;
             };
             let waker = Waker::from(Arc::new(TaskWaker { id, ready: Arc::clone(&self.ready) }));
-            let polled = task.future.as_mut().poll(&mut Context::from_waker(&waker));
+            let mut context = Context::from_waker(&waker);
+            let poll = || task.future.as_mut().poll(&mut context);
+            let polled = match catch_unwind(AssertUnwindSafe(poll)) {
+                Ok(polled) => polled,
+                Err(panic) if panic.is::<Poison>() => continue,
+                Err(panic) => resume_unwind(panic),
+            };
             let lives = !self.dead.borrow().contains(&task.process);
             if polled.is_pending() && lives {
                 self.tasks.borrow_mut().insert(id, task);

@@ -3,7 +3,6 @@
 use super::bucket::{Bucket, StoredObject};
 use super::chance::Chance;
 use super::database::Sqlite;
-use super::desk::Desk;
 use super::faults::Faults;
 use super::ledger::Ledger;
 use super::lines::Lines;
@@ -205,44 +204,14 @@ impl World {
     }
 
     /// The scheduler's numbers of now.
+    ///
+    /// # Panics
+    ///
+    /// If they cannot be read.
     #[must_use]
+    #[allow(clippy::expect_used, reason = "a storage that can always be read")]
     pub fn scheduler(&self) -> State {
-        Desk::open(&self.0).look(crate::scheduler::Scheduler::state)
-    }
-
-    /// The object's instance dies, with every task it had.
-    pub fn crash_object(&self) {
-        self.0.stage.kill(Process::Object);
-    }
-
-    /// The platform takes an idle object out of memory; says whether it was
-    /// idle.
-    pub fn evict_object(&self) -> bool {
-        let idle = !self.0.stage.works(Process::Object);
-        if idle {
-            self.0.object.forget();
-        }
-        idle
-    }
-
-    /// The object loses all it ever stored.
-    pub fn wipe_object(&self) {
-        self.crash_object();
-        self.0.object.storage.wipe();
-    }
-
-    /// Every consumer dies where it is; says how many.
-    pub fn crash_consumers(&self) -> usize {
-        let batches = self.0.lines.borrow().under_way();
-        for batch in &batches {
-            self.0.stage.kill(Process::Consumer(*batch));
-        }
-        batches.len()
-    }
-
-    /// Every message that waits in a queue vanishes; says how many.
-    pub fn lose_queue(&self, queue: Queue) -> usize {
-        self.0.lines.borrow_mut().lose(queue)
+        self.0.desk().state().expect("the scheduler's numbers")
     }
 
     /// Puts a message into a queue, as if it came again.
@@ -263,16 +232,10 @@ impl World {
         match happening {
             Happening::Wake(waker) => waker.wake(),
             Happening::Deliver(queue) => world.deliver(queue),
-            Happening::Alarm(number) => {
-                let alarm = world.object.storage.alarm.get();
-                if alarm.is_some_and(|(_, armed)| armed == number) {
-                    world.object.storage.alarm.set(None);
-                    Desk::open(world).wake();
-                }
-            }
+            Happening::Alarm(number) => world.ring(number),
             Happening::Sweep => {
                 world.stage.schedule(self.now() + MINUTE, Happening::Sweep);
-                world.stage.spawn(Process::Object, Desk::open(world).sweep());
+                world.sweep();
             }
             Happening::Died(Process::Object) => world.object.forget(),
             Happening::Died(Process::Consumer(batch)) => world.redeliver(batch),
@@ -282,9 +245,10 @@ impl World {
 }
 
 impl Drop for World {
-    /// Tasks hold the world, and the world its tasks.
+    /// Tasks and the object hold the world, and the world holds them.
     fn drop(&mut self) {
         self.0.stage.clear();
+        self.0.object.forget();
     }
 }
 

@@ -77,10 +77,13 @@ describe('A job that has to wait', { concurrency: true }, () => {
     });
   }
 
-  test('a job that waits for a far retry-after says when it is tried next', { todo: 'GET /jobs/:id does not tell yet (C27)' }, async () => {
+  test('a job that waits for a far retry-after says when it is tried next', async () => {
     const id = await acme.accepted({ prompt: 'when [[sim:raw=c27-a-one-day]]', model: 'model-when' });
-    const { nextAttemptAt } = await untilRefused(id);
-    const wait = Date.parse(nextAttemptAt) - Date.now();
+    // The row is written before the scheduler is told.
+    const told = async () => (await acme.job(id)).waitingFor;
+    const waitingFor = await until(told, { what: 'what the job waits for' });
+    assert.equal(waitingFor.reason, 'retry');
+    const wait = Date.parse(waitingFor.estimatedStart) - Date.now();
     assert.ok(wait > 0 && wait <= 600_000, `next in ${wait} ms`);
   });
 });

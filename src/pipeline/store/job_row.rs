@@ -49,6 +49,14 @@ pub struct JobRow {
     pub metadata: Option<Box<RawValue>>,
 }
 
+impl JobRow {
+    /// Whether the job waits for another attempt: its owner wants to know when.
+    #[must_use]
+    pub fn waits_after_a_fault(&self) -> bool {
+        self.status == JobStatus::Pending && self.error_type.is_some()
+    }
+}
+
 /// A batch.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]

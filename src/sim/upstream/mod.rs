@@ -10,7 +10,7 @@ pub(super) use body::AnswerBody;
 pub use reaction::{answer_to, answer_to_pdf};
 
 use super::faults::{Fault, Op};
-use super::ports::Ports;
+use super::ports::{Ports, poisoned};
 use super::world::Inner;
 use crate::claude::CallFailure;
 use crate::domain::{Limits, ModelClass, Span, Timestamp};
@@ -74,6 +74,7 @@ impl Upstream {
         match fault {
             Some(Fault::Undone) => return Err(connection("the connection was refused")),
             Some(Fault::DiesBefore) => ports.die().await,
+            Some(Fault::Panics) => poisoned(),
             Some(Fault::Unreported | Fault::DiesAfter) | None => {}
         }
         let asked = Asked::read(world, &call)?;
@@ -87,7 +88,7 @@ impl Upstream {
         match fault {
             Some(Fault::Unreported) => return Err(connection("the connection was cut")),
             Some(Fault::DiesAfter) => ports.die().await,
-            Some(Fault::Undone | Fault::DiesBefore) | None => {}
+            Some(Fault::Undone | Fault::DiesBefore | Fault::Panics) | None => {}
         }
         reaction.arrive(world, deadline, open).await
     }
