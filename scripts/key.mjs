@@ -5,7 +5,7 @@ import { CommandFailed, ROOT, main, run } from './progress.mjs';
 
 await main(async () => {
   const [tenant, name = tenant] = process.argv.slice(2);
-  if (!/^[a-z0-9-]{1,64}$/.test(tenant ?? '')) {
+  if (!/^[a-z0-9][a-z0-9-]{0,63}$/.test(tenant ?? '') || name.startsWith('-')) {
     throw new CommandFailed('npm run key -- TENANT [NAME]: a tenant is 1 to 64 lower-case letters, digits or dashes');
   }
   const key = `cpk_${randomBytes(24).toString('base64url')}`;

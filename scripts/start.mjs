@@ -8,6 +8,7 @@ import { parseEnv } from 'node:util';
 import { buildWorker } from './build.mjs';
 import { chooseClaude } from './claude.mjs';
 import { openDemo, seedDemo } from './demo.mjs';
+import { claimFolder, noteRunning } from './folder.mjs';
 import { CommandFailed, ROOT, main, step } from './progress.mjs';
 import { startRuntime } from './runtime.mjs';
 
@@ -18,6 +19,8 @@ const SWEEP_MS = 60_000;
 await main(start);
 
 async function start() {
+  if (!(PORT > 0 && PORT < 65_536)) throw new CommandFailed(`PORT is ${process.env.PORT}; it must be a number from 1 to 65535`);
+  await claimFolder(STATE);
   await requireFreePort(PORT);
   await buildWorker();
   const secrets = readSecrets();
@@ -27,6 +30,8 @@ async function start() {
   const vars = { BOOT_ID: randomUUID(), ADMIN_TOKEN: demo.adminToken, ...secrets, ...claude.vars };
   const runtime = await step('Starting the Worker on local workerd', () =>
     startRuntime({ vars, port: PORT, persist: `${STATE}/state`, onLog: showLog }));
+  noteRunning(STATE, runtime.pid);
+  await requireHealth(runtime);
   await seedDemo(runtime.d1, demo);
   // Nothing else wakes the scheduler object after a restart.
   await runtime.runCron();
@@ -36,6 +41,12 @@ async function start() {
     await runtime.stop();
   });
   console.log(welcome(demo, claude));
+}
+
+async function requireHealth({ url }) {
+  const response = await fetch(`${url}/healthz`);
+  const { detail } = await response.json();
+  if (!response.ok) throw new CommandFailed(`The Worker does not work: ${detail}`);
 }
 
 function requireFreePort(port) {
@@ -80,7 +91,7 @@ function stopOnSignal(stop) {
   }
 }
 
-function welcome({ baseUrl, key, adminToken }, claude) {
+function welcome({ baseUrl, key }, claude) {
   return `
 The pipeline answers on ${baseUrl}
 ${claude.told}
@@ -97,7 +108,6 @@ ${claude.told}
   curl -s ${baseUrl}/batches -H 'authorization: Bearer ${key}' \\
     -F 'files=@examples/pdfs/a.pdf' -F 'files=@examples/pdfs/b.pdf'
 
-For what only an operator may do: authorization: Bearer ${adminToken}
 Ctrl-C stops it. Jobs are kept in ${STATE.replace(`${ROOT}/`, '')}/.
 `;
 }

@@ -10,7 +10,11 @@ use crate::pipeline::turn::Turn;
 use crate::scheduler::{Config, Row};
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::OnceLock;
 use worker::{Result, ScheduledTime, State};
+
+/// Drawn once by a process, or rather by its one isolate of ours.
+static PROCESS: OnceLock<u64> = OnceLock::new();
 
 /// The object's storage, alarm and bindings.
 pub(super) struct ObjectPorts {
@@ -44,8 +48,11 @@ impl DeskPorts for ObjectPorts {
         Config { credentials: fingerprint(&key), ..self.shell.settings.scheduler }
     }
 
+    /// `BOOT_ID` says that consumers live and die with this process, which may
+    /// also be started anew behind the back of whoever set it.
     fn boot(&self) -> Option<String> {
-        self.shell.variable("BOOT_ID")
+        let process = *PROCESS.get_or_init(|| self.shell.chance().0);
+        self.shell.variable("BOOT_ID").map(|boot| format!("{boot}-{process:x}"))
     }
 
     fn spawn(&self, work: impl Future<Output = ()> + 'static) {

@@ -24,7 +24,7 @@ async fn serve(request: Request, env: Env, context: Rc<Context>) -> Result<Respo
         Ok(shell) => shell,
         Err(error) => {
             worker::console_error!("the Worker is misconfigured: {error}");
-            return reply::problem(&Problem::internal());
+            return reply::problem(&Problem::misconfigured());
         }
     };
     if fault::wanted(&shell, request.headers()).is_some() {

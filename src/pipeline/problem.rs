@@ -103,6 +103,14 @@ impl Problem {
         Self::new("internal", 500, "Internal error", detail)
     }
 
+    /// 500: a variable has a value that cannot be used. Which, the operator
+    /// reads in the log.
+    #[must_use]
+    pub fn misconfigured() -> Self {
+        let detail = "a variable of the Worker cannot be used; its log names it";
+        Self::new("misconfigured", 500, "The Worker is misconfigured", detail)
+    }
+
     /// The body.
     #[must_use]
     pub fn to_json(&self) -> String {
