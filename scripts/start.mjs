@@ -2,6 +2,7 @@
 // Environment: PORT, STATE_DIR, CLAUDE_BASE_URL. The real Claude is called only
 // if .dev.vars holds an ANTHROPIC_API_KEY: nobody should pay by surprise.
 import { randomUUID } from 'node:crypto';
+import { subscribe } from 'node:diagnostics_channel';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { parseEnv } from 'node:util';
@@ -21,6 +22,7 @@ await main(start);
 async function start() {
   if (!(PORT > 0 && PORT < 65_536)) throw new CommandFailed(`PORT is ${process.env.PORT}; it must be a number from 1 to 65535`);
   await claimFolder(STATE);
+  noteEveryWorkerd();
   await requireFreePort(PORT);
   await buildWorker();
   const secrets = readSecrets();
@@ -30,7 +32,6 @@ async function start() {
   const vars = { BOOT_ID: randomUUID(), ADMIN_TOKEN: demo.adminToken, ...secrets, ...claude.vars };
   const runtime = await step('Starting the Worker on local workerd', () =>
     startRuntime({ vars, port: PORT, persist: `${STATE}/state`, onLog: showLog }));
-  noteRunning(STATE, runtime.pid);
   await requireHealth(runtime);
   await seedDemo(runtime.d1, demo);
   // Nothing else wakes the scheduler object after a restart.
@@ -41,6 +42,13 @@ async function start() {
     await runtime.stop();
   });
   console.log(welcome(demo, claude));
+}
+
+// Miniflare starts another when one dies.
+function noteEveryWorkerd() {
+  subscribe('child_process', ({ process: child }) => {
+    child.once('spawn', () => child.spawnfile.includes('workerd') && noteRunning(STATE, child.pid));
+  });
 }
 
 async function requireHealth({ url }) {
