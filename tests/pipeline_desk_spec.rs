@@ -1,6 +1,6 @@
 //! The scheduler object's desk: what it writes down before it acts, and what
 //! is left of it when a turn fails or panics.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "test code")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code")]
 use claude_pipeline::domain::{JobStatus, Origin, Span};
 use claude_pipeline::sim::{Behaviour, Fault, JobSeen, Op, Plan, Role, Ticket, World};
 
@@ -66,6 +66,18 @@ fn a_queue_that_refuses_holds_up_no_other() {
     world.run_for(Span::from_secs(30));
     assert_eq!((world.all_jobs().len(), world.unfinished()), (20, 0));
     finish(&world);
+}
+
+#[test]
+fn a_lease_is_taken_back_unless_its_job_runs() {
+    let world = World::new(12);
+    world.claude_pace(Span::from_secs(8), Span::from_secs(8));
+    world.plan(Plan { times: TRIES, ..never(Op::Send, Fault::Unreported) });
+    let ticket = submit(&world, "sent after all");
+    finish(&world);
+    assert_eq!(world.asked(Role::Object, Op::Send), TRIES);
+    let job = job(&world, ticket);
+    assert_eq!((job.attempts, world.paid(job.job_id)), (1, 1));
 }
 
 #[test]
@@ -195,7 +207,7 @@ fn run_until(world: &World, reached: impl Fn() -> bool) {
         }
         world.run_for(Span::from_millis(1));
     }
-    panic!("it never came to be");
+    assert!(reached(), "it never came to be");
 }
 
 fn finish(world: &World) {
