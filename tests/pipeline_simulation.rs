@@ -22,34 +22,25 @@ fn an_hour_without_faults_is_never_over_the_limit() {
 
 #[test]
 fn every_law_holds_while_every_port_fails_now_and_then() {
-    for_each_seed(1..=6, |seed| {
-        let world = hostile(seed, 12);
-        let mut work = Workload::new(seed);
-        for _ in 0..40 {
-            work.minute(&world, 12);
-            work.mischief(&world);
-            world.assert_laws_so_far();
-        }
-        world.peace();
-        assert!(world.run_until_idle(hours(6)), "{} are left", world.unfinished());
-        world.assert_laws();
-    });
+    for_each_seed(1..=6, |seed| endure(seed, 12, 40, 12));
 }
 
 #[test]
 fn every_law_holds_when_hardly_anything_works() {
-    for_each_seed(11..=14, |seed| {
-        let world = hostile(seed, 80);
-        let mut work = Workload::new(seed);
-        for _ in 0..20 {
-            work.minute(&world, 6);
-            work.mischief(&world);
-            world.assert_laws_so_far();
-        }
-        world.peace();
-        assert!(world.run_until_idle(hours(6)), "{} are left", world.unfinished());
-        world.assert_laws();
-    });
+    for_each_seed(11..=14, |seed| endure(seed, 80, 20, 6));
+}
+
+fn endure(seed: u64, permille: u32, minutes: u32, jobs: u64) {
+    let world = hostile(seed, permille);
+    let mut work = Workload::new(seed);
+    for _ in 0..minutes {
+        work.minute(&world, jobs);
+        work.mischief(&world);
+        world.assert_laws_so_far();
+    }
+    world.peace();
+    assert!(world.run_until_idle(hours(6)), "{} are left", world.unfinished());
+    world.assert_laws();
 }
 
 #[test]

@@ -86,7 +86,7 @@ impl Upload for R2Upload {
 
 /// A stream of known length over a copy of `body` on the JavaScript side: one
 /// copy in all, none of it in Wasm memory.
-pub(super) fn stream_of(body: &[u8]) -> PortResult<web_sys::ReadableStream> {
+fn stream_of(body: &[u8]) -> PortResult<web_sys::ReadableStream> {
     let copy = Uint8Array::new_from_slice(body);
     let response = web_sys::Response::new_with_opt_buffer_source(Some(copy.unchecked_ref()));
     let stream = response.ok().and_then(|response| response.body());

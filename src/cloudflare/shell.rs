@@ -1,6 +1,7 @@
 //! The Worker's bindings, and the event they are used in.
 use crate::pipeline::ports::{PortError, PortResult};
 use crate::pipeline::settings::Settings;
+use std::cell::OnceCell;
 use std::rc::Rc;
 use wasm_bindgen::JsValue;
 use worker::{Context, Env, Headers, Request};
@@ -18,15 +19,28 @@ pub(super) struct Shell {
 impl Shell {
     /// The shell of an event.
     pub(super) fn new(env: Env, context: Option<Rc<Context>>) -> worker::Result<Self> {
-        let settings = Settings::read(|name| variable(&env, name));
-        let settings = settings.map_err(|error| worker::Error::RustError(error.to_string()))?;
-        Ok(Self { env, settings: Rc::new(settings), context })
+        let settings = settings(&env)?;
+        Ok(Self { env, settings, context })
     }
 
     /// A variable or a secret; `None` if it is not set.
     pub(super) fn variable(&self, name: &str) -> Option<String> {
         variable(&self.env, name)
     }
+}
+
+thread_local! {
+    /// Variables change with a deploy only, and a deploy brings new isolates.
+    static SETTINGS: OnceCell<Rc<Settings>> = const { OnceCell::new() };
+}
+
+fn settings(env: &Env) -> worker::Result<Rc<Settings>> {
+    if let Some(known) = SETTINGS.with(|known| known.get().cloned()) {
+        return Ok(known);
+    }
+    let read = Settings::read(|name| variable(env, name));
+    let read = Rc::new(read.map_err(|error| worker::Error::RustError(error.to_string()))?);
+    Ok(SETTINGS.with(|known| Rc::clone(known.get_or_init(|| read))))
 }
 
 fn variable(env: &Env, name: &str) -> Option<String> {
@@ -54,12 +68,8 @@ pub(super) fn outbound(
     Ok(web_sys::Request::new_with_str_and_init(url, &init)?.into())
 }
 
-/// A binding's error, told apart by its words: the platform gives no more.
-pub(super) fn port_error(error: &worker::Error) -> PortError {
-    PortError::of_store(error.to_string())
-}
-
-/// The result of asking a binding.
+/// The result of asking a binding. An error is told apart by its words: the
+/// platform gives no more.
 pub(super) fn asked<T>(result: worker::Result<T>) -> PortResult<T> {
-    result.map_err(|error| port_error(&error))
+    result.map_err(|error| PortError::of_store(error.to_string()))
 }

@@ -105,8 +105,11 @@ async fn commit<P: Consumer>(ports: &P, finished: Vec<Finished>) -> PortResult<(
         settlements.push(settlement);
     }
     let now = ports.now();
-    let rows =
-        patiently(ports, async || ports.batch(vec![store::finish(&endings, now)]).await).await?;
+    let rows = if endings.is_empty() {
+        Vec::new()
+    } else {
+        patiently(ports, async || ports.batch(vec![store::finish(&endings, now)]).await).await?
+    };
     // The truth is in D1 by now: a scheduler that cannot be told learns it when
     // the lease ends.
     let _ = patiently(ports, async || ports.settle(settlements.clone()).await).await;
