@@ -4,7 +4,7 @@ use super::problem::Problem;
 use super::retry::patiently;
 use super::store::{self, KeyHash, Tenant};
 use crate::domain::{Span, Timestamp};
-use std::{cell::RefCell, collections::BTreeMap};
+use std::cell::RefCell;
 
 /// A caller whose key is valid.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -98,18 +98,22 @@ fn is_date(value: &str) -> bool {
 /// Keys seen lately, so that a busy caller costs no database read. A revoked
 /// key is forgotten within half a minute.
 #[derive(Debug, Default)]
-pub struct KeyCache(RefCell<BTreeMap<KeyHash, (Tenant, Timestamp)>>);
+pub struct KeyCache(RefCell<Vec<Known>>);
+
+/// A key's tenant, and until when it counts; in the order of the hashes.
+type Known = (KeyHash, Tenant, Timestamp);
 
 impl KeyCache {
     /// An empty cache.
     #[must_use]
     pub const fn new() -> Self {
-        Self(RefCell::new(BTreeMap::new()))
+        Self(RefCell::new(Vec::new()))
     }
 
     fn get(&self, hash: KeyHash, now: Timestamp) -> Option<Tenant> {
         let known = self.0.borrow();
-        let (tenant, until) = known.get(&hash)?;
+        let place = known.binary_search_by_key(&hash, |(hash, ..)| *hash).ok()?;
+        let (_, tenant, until) = known.get(place)?;
         (now < *until).then(|| tenant.clone())
     }
 
@@ -118,7 +122,9 @@ impl KeyCache {
         if known.len() >= MOST_KEYS {
             known.clear();
         }
-        known.insert(hash, (tenant.clone(), now + KEPT));
+        known.retain(|(known, ..)| *known != hash);
+        let place = known.partition_point(|(known, ..)| *known < hash);
+        known.insert(place, (hash, tenant.clone(), now + KEPT));
         tenant
     }
 }

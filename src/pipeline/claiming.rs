@@ -5,8 +5,7 @@ use super::ports::{Ambient, Database, Objects, PortResult};
 use super::result;
 use super::retry::patiently;
 use super::store::{self, Claim, Claimed, Standing};
-use crate::domain::{JobId, JobStatus, Span};
-use std::collections::BTreeMap;
+use crate::domain::{JobStatus, Span};
 
 /// What is to be done with a message.
 pub(super) enum Fate {
@@ -29,7 +28,8 @@ where
     let mut claimed = claim_all(ports, &claims).await?;
     let mut fates = Vec::with_capacity(batch.len());
     for handover in batch {
-        fates.push(match claimed.remove(&handover.job_id) {
+        let ours = claimed.iter().position(|job| job.job_id == handover.job_id);
+        fates.push(match ours.map(|place| claimed.swap_remove(place)) {
             Some(job) => Fate::Run(*handover, job),
             None if timely(handover) => revisit(ports, *handover).await?,
             None => Fate::Drop,
@@ -38,18 +38,14 @@ where
     Ok(fates)
 }
 
-async fn claim_all<P: Database + Ambient>(
-    ports: &P,
-    claims: &[Claim],
-) -> PortResult<BTreeMap<JobId, Claimed>> {
+async fn claim_all<P: Database + Ambient>(ports: &P, claims: &[Claim]) -> PortResult<Vec<Claimed>> {
     if claims.is_empty() {
-        return Ok(BTreeMap::new());
+        return Ok(Vec::new());
     }
     let (claimant, now) = (ports.chance(), ports.now());
     let ask = async || ports.batch(vec![store::claim(claims, claimant, now)]).await;
     let rows = patiently(ports, ask).await?;
-    let jobs = store::first::<Claimed>(&rows)?;
-    Ok(jobs.into_iter().map(|job| (job.job_id, job)).collect())
+    store::first::<Claimed>(&rows)
 }
 
 /// A message that could not be claimed: delivered again, or overtaken.

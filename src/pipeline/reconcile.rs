@@ -9,9 +9,8 @@ use super::ports::{Ambient, Database, Objects, PortResult};
 use super::result;
 use super::retry::patiently;
 use super::store::{self, Lease, Revoked, Standing};
-use crate::domain::{JobError, JobId, JobStatus, Outcome, Timestamp};
+use crate::domain::{JobError, JobStatus, Outcome, Timestamp};
 use crate::scheduler::Settlement;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Finds out how each lease ended, and writes down what the attempt could not.
 ///
@@ -24,18 +23,13 @@ where
 {
     let statements = || vec![store::revoke(leases), store::standings_of(leases)];
     let rows = patiently(ports, async || ports.batch(statements()).await).await?;
-    let revoked: BTreeSet<JobId> =
-        store::first::<Revoked>(&rows)?.into_iter().map(|row| row.job_id).collect();
-    let standings: BTreeMap<JobId, Standing> =
-        store::first::<Standing>(rows.get(1..).unwrap_or_default())?
-            .into_iter()
-            .map(|standing| (standing.job_id, standing))
-            .collect();
+    let revoked = store::first::<Revoked>(&rows)?;
+    let standings = store::first::<Standing>(rows.get(1..).unwrap_or_default())?;
     let mut settlements = Vec::with_capacity(leases.len());
     let mut endings = Vec::new();
     for lease in leases {
-        let standing = standings.get(&lease.job);
-        let Finished { ending, settlement } = if revoked.contains(&lease.job) {
+        let standing = standings.iter().find(|standing| standing.job_id == lease.job);
+        let Finished { ending, settlement } = if revoked.iter().any(|row| row.job_id == lease.job) {
             outcome_only(*lease, Outcome::NotStarted)
         } else {
             judge(ports, *lease, standing).await?

@@ -125,8 +125,10 @@ impl BatchView {
     /// The view of a batch and its jobs, in upload order.
     #[must_use]
     pub fn new(batch: BatchRow, jobs: Vec<JobRow>) -> Self {
-        let mut counts: BTreeMap<_, u32> =
-            JobStatus::ALL.iter().map(|status| (status.as_str(), 0)).collect();
+        let mut counts = BTreeMap::new();
+        for status in JobStatus::ALL {
+            counts.insert(status.as_str(), 0);
+        }
         for job in &jobs {
             *counts.entry(job.status.as_str()).or_default() += 1;
         }

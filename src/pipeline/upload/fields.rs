@@ -1,7 +1,7 @@
 //! The small fields of a form, as text. What they mean is not decided here.
 use super::{filename::clean, parts::Part};
 use crate::pipeline::problem::Problem;
-use std::collections::BTreeMap;
+use std::mem;
 
 /// The fields as sent. A field that is empty, as browsers send one that was
 /// not filled in, counts as not sent.
@@ -27,7 +27,7 @@ pub struct Fields {
 
 /// Fields that are still arriving.
 #[derive(Debug, Default)]
-pub(super) struct Texts(BTreeMap<&'static str, String>);
+pub(super) struct Texts(Vec<(&'static str, String)>);
 
 impl Texts {
     /// Reads a part that is no file, or is one in the wrong field.
@@ -36,7 +36,7 @@ impl Texts {
             let misplaced = part.filename().is_some() || part.name() == "file";
             return Err(unknown(part.name(), no_files && misplaced));
         };
-        if self.0.contains_key(name) {
+        if self.0.iter().any(|(known, _)| known == name) {
             return Err(Problem::field(*name, format!("the field `{name}` was sent twice")));
         }
         let mut bytes = Vec::new();
@@ -52,12 +52,15 @@ impl Texts {
         if text.chars().count() > *limit {
             return Err(too_long(name, *limit));
         }
-        self.0.insert(name, text);
+        self.0.push((name, text));
         Ok(())
     }
 
     pub(super) fn into_fields(mut self) -> Fields {
-        let mut take = |name| self.0.remove(name).filter(|text| !text.is_empty());
+        let mut take = |name| {
+            let (_, text) = self.0.iter_mut().find(|(known, _)| *known == name)?;
+            Some(mem::take(text)).filter(|text| !text.is_empty())
+        };
         Fields {
             template: take("template"),
             prompt: take("prompt"),
