@@ -1,5 +1,5 @@
 //! The one place that reads the time, draws numbers and waits.
-use super::shell::{Shell, outbound};
+use super::shell::{Shell, Work, outbound};
 use crate::domain::{Entropy, Span, Timestamp};
 use crate::pipeline::ports::{Ambient, Notifier};
 use std::time::Duration;
@@ -33,11 +33,11 @@ impl Notifier for Shell {
         }
         let Some(context) = self.context.clone() else { return };
         let shell = self.clone();
-        context.wait_until(async move {
+        context.wait_until::<Work>(Box::pin(async move {
             if let Err(error) = shell.ask_object("/notify", Some(event)).await {
                 worker::console_warn!("an event for the webhook was lost: {error}");
             }
-        });
+        }));
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the scheduler object has behind the desk's ports.
 use super::fault;
 use super::scheduler_rows::SchedulerRows;
-use super::shell::{Shell, asked};
+use super::shell::{Shell, Work, asked};
 use crate::domain::Timestamp;
 use crate::pipeline::desk::{Alarm, DeskPorts, DeskStore};
 use crate::pipeline::ports::{Ambient, PortResult};
@@ -56,7 +56,7 @@ impl DeskPorts for ObjectPorts {
     }
 
     fn spawn(&self, work: impl Future<Output = ()> + 'static) {
-        self.state.wait_until(work);
+        self.state.wait_until::<Work>(Box::pin(work));
     }
 
     fn warn(&self, trouble: &str) {

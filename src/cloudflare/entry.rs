@@ -2,7 +2,7 @@
 use super::fault;
 use super::http::answer;
 use super::reply;
-use super::shell::Shell;
+use super::shell::{Shell, Work};
 use crate::pipeline::ports::Ambient;
 use crate::pipeline::problem::Problem;
 use futures_util::FutureExt;
@@ -15,7 +15,7 @@ use worker::{Context, Env, Request, Response, Result, ScheduleContext, Scheduled
 async fn fetch(request: Request, env: Env, context: Context) -> Result<Response> {
     let context = Rc::new(context);
     let (work, response) = serve(request, env, Rc::clone(&context)).remote_handle();
-    context.wait_until(work);
+    context.wait_until::<Work>(Box::pin(work));
     response.await
 }
 

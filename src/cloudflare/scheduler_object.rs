@@ -5,7 +5,7 @@
 //! asks for.
 use super::desk::ObjectPorts;
 use super::fault;
-use super::shell::Shell;
+use super::shell::{Shell, Work};
 use crate::pipeline::desk::{Alarm, Desk, DeskPorts};
 use crate::pipeline::ports::{Ambient, PortResult};
 use crate::scheduler::{Settlement, Submission};
@@ -89,7 +89,7 @@ impl SchedulerObject {
     /// Delivers an event beside whatever else the object does.
     fn deliver(&self, desk: &Rc<Desk<ObjectPorts>>, event: String) -> Result<Response> {
         let shell = desk.ports().shared().clone();
-        self.state.wait_until(async move { shell.deliver(event).await });
+        self.state.wait_until::<Work>(Box::pin(async move { shell.deliver(event).await }));
         Response::ok("")
     }
 

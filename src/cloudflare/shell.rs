@@ -2,6 +2,7 @@
 use crate::pipeline::ports::{PortError, PortResult};
 use crate::pipeline::settings::Settings;
 use std::cell::OnceCell;
+use std::pin::Pin;
 use std::rc::Rc;
 use wasm_bindgen::JsValue;
 use worker::{Context, Env, Headers, Request};
@@ -46,6 +47,10 @@ fn settings(env: &Env) -> worker::Result<Rc<Settings>> {
 fn variable(env: &Env, name: &str) -> Option<String> {
     env.var(name).ok().map(|value| value.to_string()).filter(|value| !value.is_empty())
 }
+
+/// Work that outlives its event: of one type, or the machinery of a promise
+/// would be compiled for each.
+pub(super) type Work = Pin<Box<dyn Future<Output = ()>>>;
 
 /// A request of our own. It never follows a redirect, which would carry its
 /// key elsewhere.
