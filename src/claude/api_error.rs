@@ -20,10 +20,11 @@ impl ApiError {
     pub fn read(body: &[u8]) -> Self {
         let body = body.get(..MAX_ERROR_BODY).unwrap_or(body);
         let body = body.strip_prefix(MARK).unwrap_or(body);
-        match serde_json::from_slice::<Value>(body) {
-            Ok(value) => Self::of_json(&value),
-            Err(_) => Self::of_text(&String::from_utf8_lossy(body)),
-        }
+        let json = str::from_utf8(body).ok().and_then(|text| serde_json::from_str(text).ok());
+        json.map_or_else(
+            || Self::of_text(&String::from_utf8_lossy(body)),
+            |json| Self::of_json(&json),
+        )
     }
 
     fn of_json(body: &Value) -> Self {
@@ -35,13 +36,18 @@ impl ApiError {
         Self {
             kind: word(error.get("type")),
             code: word(error.pointer("/details/error_code")),
-            ..Self::of_text(&message.map_or_else(|| body.to_string(), str::to_owned))
+            ..Self::of_text(&message.map_or_else(|| written(body), str::to_owned))
         }
     }
 
     fn of_text(text: &str) -> Self {
         Self { message: text.split_whitespace().collect::<Vec<_>>().join(" "), ..Self::default() }
     }
+}
+
+/// A value as text. `Display` would be a second writer beside the one in use.
+fn written(value: &Value) -> String {
+    serde_json::to_string(value).unwrap_or_default()
 }
 
 /// A word fit for a metric or a filter.

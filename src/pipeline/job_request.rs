@@ -174,7 +174,8 @@ fn text<'a>(name: &str, value: &'a Value) -> Result<&'a str, Problem> {
 
 fn number(name: &str, value: &Value, low: u64, high: u64) -> Result<u64, Problem> {
     value.as_u64().filter(|number| (low..=high).contains(number)).ok_or_else(|| {
-        let got = if value.is_number() { value.to_string() } else { kind(value).to_owned() };
+        let written = value.as_number().and_then(|number| serde_json::to_string(number).ok());
+        let got = written.unwrap_or_else(|| kind(value).to_owned());
         let detail = format!("`{name}` must be a whole number from {low} to {high}, not {got}");
         Problem::field(name, detail)
     })

@@ -160,7 +160,8 @@ fn wishes(fields: &Fields) -> Result<Wishes, Problem> {
     ];
     for (name, text) in texts {
         if let Some(text) = text {
-            wishes.set(name, &serde_json::Value::from(text.as_str()).to_string())?;
+            let json = serde_json::to_string(text).map_err(|_| Problem::internal())?;
+            wishes.set(name, &json)?;
         }
     }
     let json = [

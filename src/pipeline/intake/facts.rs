@@ -1,7 +1,7 @@
 //! What the door has to know of a request, noted while it passes.
 use super::{
     counts::Counter,
-    fields::appears_twice,
+    fields::{appears_twice, decoded},
     grammar::{Kind, Piece},
 };
 use crate::{claude::TextCounts, pipeline::problem::Problem};
@@ -52,7 +52,7 @@ impl Witness {
 
     /// A member of this name (as JSON) begins.
     pub(super) fn member_begins(&mut self, raw_name: &[u8]) -> Result<Member, Problem> {
-        let name: String = serde_json::from_slice(raw_name).map_err(|_| Problem::internal())?;
+        let name: String = decoded(raw_name).ok_or_else(Problem::internal)?;
         let (member, seen) = match name.as_str() {
             "model" => (Member::Model, self.facts.model.is_some()),
             "max_tokens" => (Member::MaxTokens, self.facts.max_tokens.is_some()),
@@ -87,15 +87,15 @@ impl Witness {
     pub(super) fn member_ends(&mut self) -> Result<(), Problem> {
         let value = mem::take(&mut self.value);
         let read = match self.member {
-            Member::Model => serde_json::from_slice(&value).map(|model| {
+            Member::Model => decoded(&value).map(|model| {
                 self.facts.model = Some(model);
             }),
-            Member::MaxTokens => serde_json::from_slice(&value).map(|max_tokens| {
+            Member::MaxTokens => decoded(&value).map(|max_tokens| {
                 self.facts.max_tokens = Some(max_tokens);
             }),
-            Member::Messages | Member::Stream | Member::Other => Ok(()),
+            Member::Messages | Member::Stream | Member::Other => Some(()),
         };
-        read.map_err(|_| self.wrong_value())?;
+        read.ok_or_else(|| self.wrong_value())?;
         self.member = Member::Other;
         Ok(())
     }

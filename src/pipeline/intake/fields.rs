@@ -1,6 +1,7 @@
 //! The fields of the body but `request`, kept as they were written.
 use crate::pipeline::problem::Problem;
-use std::mem;
+use serde::de::DeserializeOwned;
+use std::{mem, str};
 
 /// All fields but `request` may have this many bytes together, names
 /// included; a body without `request` as well.
@@ -36,7 +37,7 @@ impl Collector {
 
     /// The name is complete.
     pub(super) fn name_ends(&mut self) -> Result<&str, Problem> {
-        self.name = serde_json::from_slice(&self.raw_name).map_err(|_| Problem::internal())?;
+        self.name = decoded(&self.raw_name).ok_or_else(Problem::internal)?;
         self.use_room(self.raw_name.len())?;
         self.raw_name.clear();
         if self.done.iter().any(|(other, _)| *other == self.name) {
@@ -82,6 +83,12 @@ impl Collector {
         );
         Err(Problem { field: Some(self.name.clone()), ..Problem::too_large(detail) })
     }
+}
+
+/// What a JSON text means. All of the crate reads from text: a reader of bytes
+/// would be compiled beside it.
+pub(super) fn decoded<T: DeserializeOwned>(json: &[u8]) -> Option<T> {
+    serde_json::from_str(str::from_utf8(json).ok()?).ok()
 }
 
 /// Which of two values holds is anybody's guess, so neither does.
