@@ -12,7 +12,8 @@
 //! is done, after it is done, or by the death of the process that made it.
 //! Processes are the door's requests, the consumers' batches and the object;
 //! one that dies is dropped where it waits, and what it had not written is
-//! lost. The SQL is the real one, on a real `SQLite`.
+//! lost. The SQL is the real one, on a real `SQLite`. Apart from that world,
+//! [`trial`] runs the scheduler alone against other policies.
 mod adversary;
 mod bucket;
 mod chance;
@@ -28,6 +29,7 @@ mod lines;
 mod object;
 mod ports;
 mod stage;
+pub mod trial;
 mod upstream;
 mod world;
 

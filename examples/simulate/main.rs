@@ -1,0 +1,78 @@
+//! Runs the scheduler's workloads, and other policies beside it.
+//!
+//! ```text
+//! cargo run --release --example simulate -- list
+//!                                           check
+//!                                           run all --policy ours,fifo
+//!                                           run H1 S1-1.5x --seeds 2 --set slack_ms=0
+//!                                           run H7 --fresh 5 --policy ours,ours+slack_ms=0
+//! ```
+//! A scenario is named by its id, by what ids begin with, or by `all`.
+mod knobs;
+mod options;
+mod work;
+
+use claude_pipeline::sim::trial::{HEADER, Scenarios, Trial, Workload, row};
+use options::Options;
+
+const SCENARIOS: &str = include_str!("../../benches/scheduling/scenarios.json");
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let scenarios = Scenarios::read(SCENARIOS)?;
+    let mut args = std::env::args().skip(1);
+    let command = args.next().unwrap_or_default();
+    let options = Options::read(args, &scenarios)?;
+    match command.as_str() {
+        "list" => list(&scenarios),
+        "check" => check(&scenarios)?,
+        "run" => trials(&options),
+        _ => return Err("one of: list, check, run".into()),
+    }
+    Ok(())
+}
+
+fn list(scenarios: &Scenarios) {
+    for scenario in &scenarios.scenarios {
+        let (seeds, jobs) = (scenario.seeds.len(), scenario.check.jobs);
+        println!("{:18} {seeds:3} seeds {jobs:6} jobs  {}", scenario.id, scenario.title);
+    }
+}
+
+fn check(scenarios: &Scenarios) -> Result<(), String> {
+    let mut wrong = 0;
+    for scenario in &scenarios.scenarios {
+        let made = Workload::generate(scenario, scenario.check.seed).check();
+        if made != scenario.check {
+            wrong += 1;
+            println!("{}: made {made:?}, not {:?}", scenario.id, scenario.check);
+        }
+    }
+    let all = scenarios.scenarios.len();
+    println!("{} of {all} workloads are as they should be", all - wrong);
+    if wrong == 0 { Ok(()) } else { Err(format!("{wrong} workloads differ")) }
+}
+
+fn trials(options: &Options<'_>) {
+    let results = work::run_all(options);
+    for (scenario, policies) in results {
+        println!("\n{}: {}", scenario.id, scenario.title);
+        let mut rows = vec![HEADER.map(str::to_owned).to_vec()];
+        for (name, runs) in &policies {
+            rows.push(row(name, Trial { scenario, runs }));
+        }
+        print_rows(&rows);
+    }
+}
+
+/// In columns.
+fn print_rows(rows: &[Vec<String>]) {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter().filter_map(move |row| row.get(column)).map(|it: &String| it.chars().count())
+    };
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).max().unwrap_or(0)).collect();
+    for row in rows {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        println!("  {}", cells.collect::<Vec<_>>().join("  ").trim_end());
+    }
+}

@@ -1,0 +1,138 @@
+//! A trial as a row of text.
+use super::{
+    figure::Figure,
+    measure::{Trial, percentile},
+};
+use crate::domain::Priority;
+
+/// The columns of a [`row`].
+pub const HEADER: [&str; 10] = [
+    "policy",
+    "critical",
+    "standard",
+    "batch",
+    "Jain",
+    "refused",
+    "util",
+    "completion",
+    "starvation",
+    "figure",
+];
+
+/// A trial in numbers: latencies as p50 / p95 / p99 in seconds.
+#[must_use]
+pub fn row(policy: &str, trial: Trial<'_>) -> Vec<String> {
+    let mut cells = vec![policy.to_owned()];
+    cells.extend(Priority::ALL.map(|tier| tier_cell(trial, tier)));
+    cells.extend([
+        number(trial.jain(), 3),
+        percent(trial.refused()),
+        number(trial.utilization(), 3),
+        number(trial.completion(), 3),
+        trial.starvation().map_or_else(dash, seconds),
+        figure(trial).unwrap_or_default(),
+    ]);
+    cells
+}
+
+/// The headline of a scenario, if it has one.
+#[must_use]
+pub fn figure(trial: Trial<'_>) -> Option<String> {
+    Some(match trial.scenario.figure.as_ref()? {
+        Figure::TenantLatency { tenant, percentiles } => {
+            let values = listed(&trial.tenant(tenant), percentiles);
+            let makespan = trial.makespan().map_or_else(dash, seconds);
+            format!("{tenant}: {values}; makespan {makespan}")
+        }
+        Figure::JainAllTenants { .. } => {
+            format!("input, all tenants: {}", number(trial.jain_of_input(), 3))
+        }
+        Figure::Recurrence { .. } => {
+            let share = trial.recurrence().map_or_else(|| "no 429".to_owned(), percent);
+            format!("recurrence {share}, 429s {}", trial.refusals())
+        }
+        Figure::TierPercentiles { tier, percentiles } => {
+            format!("{tier}: {}", listed(&trial.tier(*tier), percentiles))
+        }
+        Figure::RpsSd { .. } => {
+            let bound = trial.rps_bound();
+            format!("sd {} (bound {bound:.2})", number(trial.rps_sd(), 3))
+        }
+        Figure::Abuse { .. } => {
+            let abuse = trial.abuse()?;
+            let (loss, late) = (percent(abuse.loss), percent(abuse.late));
+            format!("loss {loss}, late {late}, recovery {} s", abuse.recovery)
+        }
+        Figure::Slo { p99_s } => {
+            let limits = [p99_s.critical, p99_s.standard, p99_s.batch];
+            let kept = Priority::ALL
+                .into_iter()
+                .zip(limits)
+                .map(|(tier, limit)| if trial.p99(tier) <= limit { "kept" } else { "broken" });
+            format!("SLOs {}", kept.collect::<Vec<_>>().join(" / "))
+        }
+        Figure::BySize { threshold_tok } => by_size(trial, *threshold_tok),
+        Figure::Victims { abuser } => {
+            let victims =
+                Priority::ALL.map(|tier| listed(&trial.victims(abuser, tier), &[0.5, 0.99]));
+            let abuser = listed(&trial.tenant(abuser), &[0.5, 0.99]);
+            format!("victims {}; abuser {abuser}", victims.join(", "))
+        }
+        Figure::Recovery { from_s } => {
+            let it = trial.recovery(*from_s);
+            let (first, done) = (seconds(it.first), seconds(it.done));
+            format!("first {first}, done {done}, failed {}, lost {}", it.failed, it.lost)
+        }
+    })
+}
+
+fn by_size(trial: Trial<'_>, threshold: u64) -> String {
+    let cell = |tier, big| listed(&trial.sized(tier, threshold, big), &[0.5, 0.99]);
+    let small = Priority::ALL.map(|tier| cell(tier, false)).join(", ");
+    let big = [Priority::Standard, Priority::Batch].map(|tier| cell(tier, true)).join(", ");
+    format!("small {small}; big {big}")
+}
+
+fn tier_cell(trial: Trial<'_>, tier: Priority) -> String {
+    let cell = listed(&trial.tier(tier), &[0.5, 0.95, 0.99]);
+    match trial.lost(tier) {
+        0 => cell,
+        lost => format!("{cell} ({lost} lost)"),
+    }
+}
+
+fn listed(ordered: &[f64], shares: &[f64]) -> String {
+    if ordered.is_empty() {
+        return dash();
+    }
+    let values = shares.iter().map(|share| percentile(ordered, *share).map_or_else(dash, seconds));
+    values.collect::<Vec<_>>().join(" / ")
+}
+
+/// Three digits, as the reader needs them.
+#[must_use]
+pub fn seconds(span: f64) -> String {
+    if span >= 99.95 {
+        format!("{span:.0}")
+    } else if span >= 9.995 {
+        format!("{span:.1}")
+    } else {
+        format!("{span:.2}")
+    }
+}
+
+/// A share as a percentage.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    format!("{:.2} %", share * 100.0)
+}
+
+/// A number, if there is one.
+#[must_use]
+pub fn number(value: Option<f64>, digits: usize) -> String {
+    value.map_or_else(dash, |value| format!("{value:.digits$}"))
+}
+
+fn dash() -> String {
+    "–".to_owned()
+}
