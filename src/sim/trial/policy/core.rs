@@ -66,7 +66,8 @@ pub(super) struct Core {
     /// The lease of each job under way.
     leases: BTreeMap<usize, u32>,
     stream: Stream,
-    dispatched: bool,
+    /// When it was last asked, if nothing has happened since.
+    asked: Option<Timestamp>,
 }
 
 impl Core {
@@ -84,7 +85,7 @@ impl Core {
             in_scale: scenario.estimates.in_scale,
             leases: BTreeMap::new(),
             stream: Stream::named(&format!("{}|ours", workload.seed)),
-            dispatched: false,
+            asked: None,
         }
     }
 
@@ -99,7 +100,7 @@ impl Core {
 
 impl Policy for Core {
     fn arrive(&mut self, job: &Job, now: f64) {
-        self.dispatched = false;
+        self.asked = None;
         let Some(Some((tenant, plan))) = self.tenants.get(job.tenant) else {
             return;
         };
@@ -118,7 +119,7 @@ impl Policy for Core {
     }
 
     fn answer(&mut self, job: &Job, answer: Answer, now: f64) {
-        self.dispatched = false;
+        self.asked = None;
         let error = |kind: &str| JobError::new(kind, "as simulated");
         let (outcome, limits) = match answer {
             Answer::Completed(told) => {
@@ -139,10 +140,10 @@ impl Policy for Core {
     }
 
     fn step(&mut self, now: f64) -> Option<Step> {
-        if !self.dispatched {
+        if self.asked != Some(moment(now)) {
             self.scheduler.dispatch(moment(now));
             while self.scheduler.poll_change().is_some() {}
-            self.dispatched = true;
+            self.asked = Some(moment(now));
         }
         loop {
             match self.scheduler.poll_effect()? {
