@@ -50,6 +50,14 @@ impl<'a> Options<'a> {
         Self { scenarios: Vec::new(), policies: Vec::new(), seeds: Seeds::File(usize::MAX) }
     }
 
+    /// All scenarios, if none is named.
+    pub(crate) fn or_all(mut self, scenarios: &'a Scenarios) -> Result<Self, String> {
+        if self.scenarios.is_empty() {
+            self.add("all", scenarios)?;
+        }
+        Ok(self)
+    }
+
     fn add(&mut self, name: &str, scenarios: &'a Scenarios) -> Result<(), String> {
         let all = &scenarios.scenarios;
         let exact = scenarios.find(name).map(|one| vec![one]);

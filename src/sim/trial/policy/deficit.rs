@@ -36,11 +36,18 @@ impl Ring {
     }
 
     pub(super) fn push(&mut self, job: &Job) {
-        let waiting = self.queues.entry(job.tenant).or_insert_with(|| {
+        self.of(job).jobs.push_back((job.index, cost(job)));
+    }
+
+    pub(super) fn push_front(&mut self, job: &Job) {
+        self.of(job).jobs.push_front((job.index, cost(job)));
+    }
+
+    fn of(&mut self, job: &Job) -> &mut Waiting {
+        self.queues.entry(job.tenant).or_insert_with(|| {
             self.ring.push_back(job.tenant);
             Waiting { jobs: VecDeque::new(), deficit: 0.0, topped_up: false }
-        });
-        waiting.jobs.push_back((job.index, cost(job)));
+        })
     }
 
     pub(super) fn pop(&mut self) -> Option<usize> {

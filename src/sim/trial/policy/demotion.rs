@@ -46,12 +46,18 @@ impl Demotion {
     pub(super) fn completed(&mut self, job: &Job) {
         let record = self.tenants.entry(job.tenant).or_default();
         record.used += job.input + job.output;
-        if self.budgets.get(&job.tenant).is_some_and(|budget| record.used > *budget) {
+        if self
+            .budgets
+            .get(&job.tenant)
+            .is_some_and(|budget| record.used as f64 > SLACK * *budget as f64)
+        {
             record.until = f64::INFINITY;
         }
     }
 }
 
+/// How much of a budget may be used.
+const SLACK: f64 = 1.5;
 const WINDOW: f64 = 60.0;
 const LIMIT: usize = 5;
 const PENALTY: f64 = 300.0;

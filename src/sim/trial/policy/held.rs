@@ -7,6 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) trait Queue {
     fn push(&mut self, job: &Job, now: f64);
 
+    /// A job comes back, as its queue likes it.
+    fn push_again(&mut self, job: &Job, now: f64) {
+        self.push(job, now);
+    }
+
     fn pop(&mut self) -> Option<usize>;
 
     /// What to do after `tries` calls, the last of which ended like this.
@@ -109,7 +114,7 @@ impl<Q: Queue> Policy for Held<Q> {
             }
             After::Requeue => {
                 self.let_go(job);
-                self.queue.push(job, now);
+                self.queue.push_again(job, now);
             }
             After::Lose => {
                 self.let_go(job);

@@ -1,6 +1,7 @@
 //! The published design as it was meant: critical nine times out of ten, else
 //! standard or batch 25 : 5; round robin by deficit within each; refused jobs
-//! sleep on `Retry-After`, and go back to the queue after five calls.
+//! sleep on `Retry-After`, and after five calls go back to the head of their
+//! tenant's queue.
 use super::super::{
     scenario::Scenario,
     stream::Stream,
@@ -34,6 +35,11 @@ impl Queue for Intended {
     fn push(&mut self, job: &Job, now: f64) {
         let tier = self.demotion.tier(job, now);
         self.rings.get_mut(tier).push(job);
+    }
+
+    fn push_again(&mut self, job: &Job, now: f64) {
+        let tier = self.demotion.tier(job, now);
+        self.rings.get_mut(tier).push_front(job);
     }
 
     fn pop(&mut self) -> Option<usize> {
