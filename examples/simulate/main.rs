@@ -9,6 +9,9 @@
 //!                                           run H7 --fresh 5 --policy ours,ours+slack_ms=0
 //! ```
 //! A scenario is named by its id, by what ids begin with, or by `all`.
+#![allow(clippy::cast_precision_loss, reason = "counts, shown")]
+
+mod goals;
 mod knobs;
 mod options;
 mod reach;

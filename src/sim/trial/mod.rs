@@ -26,7 +26,7 @@ mod stream;
 mod upstream;
 mod workload;
 
-pub use figure::{Check, Figure};
+pub use figure::{Check, Demotion, Figure, Promises, Timer};
 pub use measure::{Abuse, Recovery, Trial, deviation, jain, percentile, sorted};
 pub use policy::{Answer, Kind, Policy, Step, Tune, config_for};
 pub use report::{HEADER, figure, number, percent, row, seconds};

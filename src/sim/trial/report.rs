@@ -1,7 +1,7 @@
 //! A trial as a row of text.
 use super::{
-    figure::Figure,
-    measure::{Trial, percentile},
+    figure::{Figure, Promises},
+    measure::{Abuse, Recovery, Trial, percentile},
 };
 use crate::domain::Priority;
 
@@ -55,35 +55,40 @@ pub fn figure(trial: Trial<'_>) -> Option<String> {
             format!("{tier}: {}", listed(&trial.tier(*tier), percentiles))
         }
         Figure::RpsSd { .. } => {
-            let bound = trial.rps_bound();
-            format!("sd {} (bound {bound:.2})", number(trial.rps_sd(), 3))
+            format!("sd {} (bound {:.2})", number(trial.rps_sd(), 3), trial.rps_bound())
         }
-        Figure::Abuse { .. } => {
-            let abuse = trial.abuse()?;
-            let (loss, late) = (percent(abuse.loss), percent(abuse.late));
-            format!("loss {loss}, late {late}, recovery {} s", abuse.recovery)
-        }
-        Figure::Slo { p99_s } => {
-            let limits = [p99_s.critical, p99_s.standard, p99_s.batch];
-            let kept = Priority::ALL
-                .into_iter()
-                .zip(limits)
-                .map(|(tier, limit)| if trial.p99(tier) <= limit { "kept" } else { "broken" });
-            format!("SLOs {}", kept.collect::<Vec<_>>().join(" / "))
-        }
+        Figure::Abuse { .. } => abuse(trial.abuse()?),
+        Figure::Slo { p99_s } => promises(trial, *p99_s),
         Figure::BySize { threshold_tok } => by_size(trial, *threshold_tok),
-        Figure::Victims { abuser } => {
-            let victims =
-                Priority::ALL.map(|tier| listed(&trial.victims(abuser, tier), &[0.5, 0.99]));
-            let abuser = listed(&trial.tenant(abuser), &[0.5, 0.99]);
-            format!("victims {}; abuser {abuser}", victims.join(", "))
-        }
-        Figure::Recovery { from_s } => {
-            let it = trial.recovery(*from_s);
-            let (first, done) = (seconds(it.first), seconds(it.done));
-            format!("first {first}, done {done}, failed {}, lost {}", it.failed, it.lost)
-        }
+        Figure::Victims { abuser } => victims(trial, abuser),
+        Figure::Recovery { from_s } => recovery(trial.recovery(*from_s)),
     })
+}
+
+fn abuse(it: Abuse) -> String {
+    let (loss, late) = (percent(it.loss), percent(it.late));
+    format!("loss {loss}, late {late}, recovery {} s", it.recovery)
+}
+
+fn promises(trial: Trial<'_>, promised: Promises) -> String {
+    let most = [promised.critical, promised.standard, promised.batch];
+    let kept = Priority::ALL
+        .into_iter()
+        .zip(most)
+        .map(|(tier, most)| if trial.p99(tier) <= most { "kept" } else { "broken" });
+    format!("SLOs {}", kept.collect::<Vec<_>>().join(" / "))
+}
+
+fn victims(trial: Trial<'_>, abuser: &str) -> String {
+    let victims =
+        Priority::ALL.map(|tier| listed(&trial.victims(abuser, tier), &[0.5, 0.99])).join(", ");
+    let abuser = listed(&trial.tenant(abuser), &[0.5, 0.99]);
+    format!("victims {victims}; abuser {abuser}")
+}
+
+fn recovery(it: Recovery) -> String {
+    let (first, done) = (seconds(it.first), seconds(it.done));
+    format!("first {first}, done {done}, failed {}, lost {}", it.failed, it.lost)
 }
 
 fn by_size(trial: Trial<'_>, threshold: u64) -> String {

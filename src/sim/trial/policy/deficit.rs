@@ -15,7 +15,8 @@ pub(super) fn cost(job: &Job) -> f64 {
 pub(super) struct Ring {
     weights: Vec<f64>,
     queues: BTreeMap<usize, Waiting>,
-    ring: VecDeque<usize>,
+    /// Tenants with jobs; the first has its visit.
+    round: VecDeque<usize>,
 }
 
 struct Waiting {
@@ -28,11 +29,11 @@ struct Waiting {
 impl Ring {
     pub(super) fn new(workload: &Workload) -> Self {
         let weights = workload.tenants.iter().map(|tenant| tenant.weight).collect();
-        Self { weights, queues: BTreeMap::new(), ring: VecDeque::new() }
+        Self { weights, queues: BTreeMap::new(), round: VecDeque::new() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.ring.is_empty()
+        self.round.is_empty()
     }
 
     pub(super) fn push(&mut self, job: &Job) {
@@ -45,14 +46,14 @@ impl Ring {
 
     fn of(&mut self, job: &Job) -> &mut Waiting {
         self.queues.entry(job.tenant).or_insert_with(|| {
-            self.ring.push_back(job.tenant);
+            self.round.push_back(job.tenant);
             Waiting { jobs: VecDeque::new(), deficit: 0.0, topped_up: false }
         })
     }
 
     pub(super) fn pop(&mut self) -> Option<usize> {
         loop {
-            let tenant = *self.ring.front()?;
+            let tenant = *self.round.front()?;
             let waiting = self.queues.get_mut(&tenant)?;
             if !waiting.topped_up {
                 let weight = self.weights.get(tenant).copied().unwrap_or(1.0);
@@ -65,12 +66,12 @@ impl Ring {
                 waiting.jobs.pop_front();
                 if waiting.jobs.is_empty() {
                     self.queues.remove(&tenant);
-                    self.ring.pop_front();
+                    self.round.pop_front();
                 }
                 return Some(job);
             }
             waiting.topped_up = false;
-            self.ring.rotate_left(1);
+            self.round.rotate_left(1);
         }
     }
 }
