@@ -6,7 +6,7 @@ use super::{
     upstream::{Moment, Reply, Upstream},
     workload::{Job, Workload},
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What happened in a run.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub struct Run {
 }
 
 /// What became of a job.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fate {
     /// When it stopped waiting: the upstream let it in, or it was given up.
     pub left: Option<f64>,
@@ -42,7 +42,6 @@ pub struct Fate {
     pub lost: bool,
     /// How often it called.
     pub calls: u32,
-    last_refused: bool,
 }
 
 impl Fate {
@@ -85,6 +84,7 @@ pub fn run(scenario: &Scenario, kind: &Kind, seed: u64) -> Run {
         number: 0,
         waiting: 0,
         open: workload.jobs.len(),
+        refused: BTreeSet::new(),
         run: Run::new(&workload),
     };
     for job in &workload.jobs {
@@ -105,6 +105,8 @@ struct World<'a> {
     waiting: usize,
     /// Jobs that have not ended.
     open: usize,
+    /// Jobs whose last call was refused.
+    refused: BTreeSet<usize>,
     run: Run,
 }
 
@@ -177,8 +179,10 @@ impl World<'_> {
         self.run.reached.push(now);
         let reply = self.upstream.call(job, now);
         let refused = matches!(reply, Reply::Refused { .. });
-        let fate = self.fate(job.index);
-        let again = fate.is_some_and(|it| std::mem::replace(&mut it.last_refused, refused));
+        let again = self.refused.remove(&job.index);
+        if refused {
+            self.refused.insert(job.index);
+        }
         self.run.again += u64::from(again);
         self.run.refused_again += u64::from(again && refused);
         let spec = &self.scenario.upstream;
