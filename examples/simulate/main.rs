@@ -7,14 +7,18 @@
 //!                                           run H1 S1-1.5x --seeds 2 --set slack_ms=0
 //!                                           reach --policy ours,ours+slack_ms=0
 //!                                           run H7 --fresh 5 --policy ours,ours+slack_ms=0
+//!                                           report    (writes docs/scheduling.md)
 //! ```
 //! A scenario is named by its id, by what ids begin with, or by `all`.
 #![allow(clippy::cast_precision_loss, reason = "counts, shown")]
 
+mod canvas;
 mod goals;
 mod knobs;
 mod options;
+mod plots;
 mod reach;
+mod report;
 mod work;
 
 use claude_pipeline::sim::trial::{HEADER, Scenarios, Trial, Workload, row};
@@ -32,7 +36,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "check" => check(&scenarios)?,
         "run" => trials(&options),
         "reach" => reached(&options.or_all(&scenarios)?),
-        _ => return Err("one of: list, check, run, reach".into()),
+        "report" => report::write(&options.or_all(&scenarios)?)?,
+        _ => return Err("one of: list, check, run, reach, report".into()),
     }
     Ok(())
 }

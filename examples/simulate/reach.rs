@@ -30,8 +30,8 @@ pub(crate) type Measure = fn(Seen<'_>) -> Option<f64>;
 /// One policy's runs.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen<'a> {
-    results: &'a Results<'a>,
-    policy: &'a str,
+    pub(crate) results: &'a Results<'a>,
+    pub(crate) policy: &'a str,
 }
 
 impl<'a> Seen<'a> {
