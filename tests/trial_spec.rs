@@ -130,7 +130,7 @@ fn fairness_counts_only_tenants_that_had_work_and_weighs_them() {
     let served = |tenant, count| (0..count).map(move |n| (tenant, Some(1.0 + f64::from(n))));
     let waiting = (0..1_000).map(|n| (n % 2, None));
     let all = served(0, 30).chain(served(1, 10)).chain(served(2, 1)).chain(waiting);
-    let run = by_hand(&scenario, all.collect());
+    let run = by_hand(&scenario, &all.collect::<Vec<_>>());
     let runs = [run];
     let trial = Trial { scenario: &scenario, runs: &runs };
     let windows = trial.jain_every(31.0);
@@ -141,7 +141,7 @@ fn fairness_counts_only_tenants_that_had_work_and_weighs_them() {
 #[test]
 fn an_unfinished_job_is_as_old_as_it_is_and_a_lost_one_does_not_count() {
     let scenario = Scenario { horizon_s: 60.0, ..scenario("H2p1") };
-    let mut run = by_hand(&scenario, vec![(0, Some(2.0)), (0, None), (0, Some(9.0))]);
+    let mut run = by_hand(&scenario, &[(0, Some(2.0)), (0, None), (0, Some(9.0))]);
     run.fates[2].lost = true;
     let runs = [run];
     let trial = Trial { scenario: &scenario, runs: &runs };
@@ -161,14 +161,14 @@ fn the_compared_policies_reach_the_published_figures() {
     b("H1b", Kind::Fifo, 54.0);
     b("H1b", Kind::Strict, 50.8);
     b("H1b", Kind::Intended, 45.4);
-    near("H3a", &Kind::Fifo, 0.411, |it| it.recurrence());
-    near("H3a", &Kind::Strict, 0.639, |it| it.recurrence());
+    near("H3a", &Kind::Fifo, 0.411, Trial::recurrence);
+    near("H3a", &Kind::Strict, 0.639, Trial::recurrence);
     near("S1-1.5x", &Kind::Fifo, 874.0, |it| Some(it.p99(Priority::Critical)));
     near("S1-1.5x", &Kind::Strict, 170.0, |it| Some(it.p99(Priority::Critical)));
     near("S1-1.5x", &Kind::Intended, 0.849, |it| Some(it.refused()));
 }
 
-fn near(id: &str, kind: &Kind, expected: f64, measure: impl Fn(&Trial<'_>) -> Option<f64>) {
+fn near(id: &str, kind: &Kind, expected: f64, measure: impl FnOnce(&Trial<'_>) -> Option<f64>) {
     let scenario = scenario(id);
     let runs: Vec<Run> = scenario.seeds.iter().map(|seed| run(&scenario, kind, *seed)).collect();
     let measured = measure(&Trial { scenario: &scenario, runs: &runs }).unwrap();
@@ -177,7 +177,7 @@ fn near(id: &str, kind: &Kind, expected: f64, measure: impl Fn(&Trial<'_>) -> Op
 
 /// A run in which standard jobs that arrived at once were let in at these
 /// moments, and done a second later.
-fn by_hand(scenario: &Scenario, jobs: Vec<(usize, Option<f64>)>) -> Run {
+fn by_hand(scenario: &Scenario, jobs: &[(usize, Option<f64>)]) -> Run {
     let mut run = run(scenario, &Kind::Fifo, 1);
     let fate = |left: Option<f64>| Fate { left, done: left.map(|at| at + 1.0), ..Fate::default() };
     run.fates = jobs.iter().map(|(_, left)| fate(*left)).collect();

@@ -57,11 +57,11 @@ pub(crate) fn draw(area: &Area<'_>, panel: &Panel<'_>, lines: &[Line]) -> Drawn 
     let mut chart = ChartBuilder::on(area)
         .caption(panel.title, ("sans-serif", 15))
         .margin(10)
-        .x_label_area_size(42)
+        .x_label_area_size(if panel.across.is_empty() { 22 } else { 42 })
         .y_label_area_size(56)
         .build_cartesian_2d(panel.x.0..panel.x.1, low..high)?;
     let label = |y: &f64| if panel.log { power(*y) } else { short(*y) };
-    let lines_up = if panel.log { (high - low).round() as usize + 1 } else { 6 };
+    let lines_up = if panel.log { 5 } else { 6 };
     chart
         .configure_mesh()
         .x_desc(panel.across)
@@ -93,7 +93,11 @@ pub(crate) fn draw(area: &Area<'_>, panel: &Panel<'_>, lines: &[Line]) -> Drawn 
 
 fn power(exponent: f64) -> String {
     let value = 10_f64.powf(exponent);
-    if value < 1.0 { format!("{value:.1}") } else { format!("{value:.0}") }
+    match value {
+        0.0..1.0 => format!("{value:.1}"),
+        1.0..999.5 => format!("{value:.0}"),
+        _ => format!("{:.0},{:03.0}", (value / 1_000.0).floor(), value % 1_000.0),
+    }
 }
 
 fn short(value: f64) -> String {
@@ -111,7 +115,7 @@ fn colour(policy: usize) -> RGBColor {
         RGBColor(213, 94, 0),
         RGBColor(86, 180, 233),
     ];
-    colours[policy % colours.len()]
+    colours.get(policy % colours.len()).copied().unwrap_or(BLACK)
 }
 
 /// The first is ours.

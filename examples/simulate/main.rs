@@ -7,9 +7,13 @@
 //!                                           run H1 S1-1.5x --seeds 2 --set slack_ms=0
 //!                                           reach --policy ours,ours+slack_ms=0
 //!                                           run H7 --fresh 5 --policy ours,ours+slack_ms=0
+//!                                           run H4 --each
 //!                                           report    (writes docs/scheduling.md)
 //! ```
 //! A scenario is named by its id, by what ids begin with, or by `all`.
+//! `--seeds n` takes the first n of the file, `--fresh n` others than those,
+//! `--set key=value` sets something in every `ours`, and `--each` gives each
+//! seed a row of its own.
 #![allow(clippy::cast_precision_loss, reason = "counts, shown")]
 
 mod canvas;
@@ -70,6 +74,10 @@ fn trials(options: &Options<'_>) {
         let mut rows = vec![HEADER.map(str::to_owned).to_vec()];
         for (name, runs) in &policies {
             rows.push(row(name, Trial { scenario, runs }));
+            for run in runs.iter().filter(|_| options.each) {
+                let name = format!("  seed {}", run.workload.seed);
+                rows.push(row(&name, Trial { scenario, runs: std::slice::from_ref(run) }));
+            }
         }
         print_rows(&rows);
     }

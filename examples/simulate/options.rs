@@ -11,6 +11,8 @@ pub(crate) struct Options<'a> {
     /// By the name in the tables.
     pub(crate) policies: Vec<(String, Kind)>,
     pub(crate) seeds: Seeds,
+    /// Whether each seed has a row of its own.
+    pub(crate) each: bool,
 }
 
 /// Which seeds to run.
@@ -36,6 +38,7 @@ impl<'a> Options<'a> {
                 "--policy" => policies = value()?,
                 "--seeds" => options.seeds = Seeds::File(number(&value()?)?),
                 "--fresh" => options.seeds = Seeds::Fresh(number(&value()?)?),
+                "--each" => options.each = true,
                 "--set" => settings.push(value()?),
                 name => options.add(name, scenarios)?,
             }
@@ -47,7 +50,8 @@ impl<'a> Options<'a> {
     }
 
     const fn none() -> Self {
-        Self { scenarios: Vec::new(), policies: Vec::new(), seeds: Seeds::File(usize::MAX) }
+        let seeds = Seeds::File(usize::MAX);
+        Self { scenarios: Vec::new(), policies: Vec::new(), seeds, each: false }
     }
 
     /// All scenarios, if none is named.

@@ -104,8 +104,8 @@ impl Plots<'_> {
     fn request_rate(&self) -> Drawn {
         let path = self.path("request-rate");
         let count = u32::try_from(self.policies.len())?;
-        let title = "Requests that reach the upstream in each second, of 7.5 allowed (H5a)";
-        let rest = page(&path, (900, 90 + 150 * count), title, self.policies)?;
+        let title = "Requests that reach the upstream in each second (H5a); dashed: 7.5, the limit";
+        let rest = page(&path, (900, 80 + 130 * count), title, self.policies)?;
         let areas = rest.split_evenly((self.policies.len(), 1));
         let lines = self.lines(|seen| {
             let seconds = seen.trial("H5a").map(|trial| trial.requests_each_second());
@@ -113,9 +113,10 @@ impl Plots<'_> {
             seconds.flat_map(|(n, count)| [(n as f64, count), (n as f64 + 1.0, count)]).collect()
         });
         for (line, area) in lines.into_iter().zip(areas) {
+            let is_last = line.policy + 1 == self.policies.len();
             let panel = Panel {
                 title: self.policies.get(line.policy).map_or("", String::as_str),
-                across: "seconds, from the 120th on",
+                across: if is_last { "seconds, from the 120th on" } else { "" },
                 up: "requests",
                 x: (0.0, 120.0),
                 y: (0.0, 40.0),

@@ -2,7 +2,7 @@
 use crate::{options::Options, plots, reach, work};
 use claude_pipeline::{
     domain::Priority,
-    sim::trial::{HEADER, Trial, row, seconds},
+    sim::trial::{HEADER, Trial, figure, row, seconds},
 };
 use std::{error::Error, fs};
 
@@ -14,7 +14,7 @@ pub(crate) fn write(options: &Options<'_>) -> Result<(), Box<dyn Error>> {
     for (name, table) in [
         ("reach", markdown(&reach::table(&results, &policies))),
         ("headlines", headlines(&results)),
-        ("loads", markdown(&loads(&results))),
+        ("loads", loads(&results)),
         ("scenarios", scenarios(&results)),
     ] {
         page = between(&page, name, &table)?;
@@ -34,43 +34,45 @@ fn between(page: &str, name: &str, text: &str) -> Result<String, String> {
 }
 
 fn headlines(results: &work::Results<'_>) -> String {
-    let mut rows = vec![vec!["scenario".to_owned()]];
-    for (scenario, policies) in results.iter().filter(|(scenario, _)| scenario.figure.is_some()) {
-        if scenario.id.starts_with("H7") || scenario.id.starts_with("S2") {
-            continue;
-        }
-        let mut cells = vec![scenario.id.clone()];
-        for (name, runs) in policies {
-            if rows.len() == 1 {
-                rows[0].push(name.clone());
-            }
-            cells.push(row(name, Trial { scenario, runs }).pop().unwrap_or_default());
-        }
-        rows.push(cells);
-    }
-    markdown(&rows)
+    let told = results.iter().filter(|(scenario, _)| {
+        scenario.figure.is_some()
+            && !scenario.id.starts_with("H7")
+            && !scenario.id.starts_with("S2")
+    });
+    let rows = told.map(|(scenario, policies)| {
+        let figure = |runs| figure(Trial { scenario, runs }).unwrap_or_default();
+        let cells = policies.iter().map(|(_, runs)| figure(runs));
+        [scenario.id.clone()].into_iter().chain(cells).collect()
+    });
+    markdown(&headed("scenario", results, rows))
 }
 
 /// The 99th percentiles, critical / standard / batch, by load.
-fn loads(results: &work::Results<'_>) -> Vec<Vec<String>> {
-    let mut rows = vec![vec!["load".to_owned()]];
-    for (scenario, policies) in results {
-        let Some(load) = scenario.id.strip_prefix("H7-") else {
-            continue;
-        };
-        let mut cells = vec![load.to_owned()];
-        for (name, runs) in policies {
-            if rows.len() == 1 {
-                rows[0].push(name.clone());
-            }
-            let trial = Trial { scenario, runs };
-            let cell = Priority::ALL.map(|tier| seconds(trial.p99(tier))).join(" / ");
-            let lost: usize = Priority::ALL.iter().map(|tier| trial.lost(*tier)).sum();
-            cells.push(if lost > 0 { format!("{cell} ({lost} lost)") } else { cell });
-        }
-        rows.push(cells);
-    }
-    rows
+fn loads(results: &work::Results<'_>) -> String {
+    let rows = results.iter().filter_map(|(scenario, policies)| {
+        let load = scenario.id.strip_prefix("H7-")?.to_owned();
+        let cells = policies.iter().map(|(_, runs)| load_cell(Trial { scenario, runs }));
+        Some([load].into_iter().chain(cells).collect())
+    });
+    markdown(&headed("load", results, rows))
+}
+
+fn load_cell(trial: Trial<'_>) -> String {
+    let cell = Priority::ALL.map(|tier| seconds(trial.p99(tier))).join(" / ");
+    let lost: usize = Priority::ALL.iter().map(|tier| trial.lost(*tier)).sum();
+    if lost > 0 { format!("{cell} ({lost} lost)") } else { cell }
+}
+
+/// The rows below a row of the policies' names.
+fn headed(
+    first: &str,
+    results: &work::Results<'_>,
+    rows: impl Iterator<Item = Vec<String>>,
+) -> Vec<Vec<String>> {
+    let policies = results.first().into_iter().flat_map(|(_, policies)| policies);
+    let names = policies.map(|(name, _)| name.clone());
+    let head = [first.to_owned()].into_iter().chain(names).collect();
+    [head].into_iter().chain(rows).collect()
 }
 
 fn scenarios(results: &work::Results<'_>) -> String {
@@ -82,18 +84,24 @@ fn scenarios(results: &work::Results<'_>) -> String {
         let mut rows = vec![HEADER.map(str::to_owned).to_vec()];
         rows.extend(policies.iter().map(|(name, runs)| row(name, Trial { scenario, runs })));
         if scenario.figure.is_none() {
-            rows.iter_mut().for_each(|row| drop(row.pop()));
+            for row in &mut rows {
+                row.pop();
+            }
         }
-        text += &format!("**{}**: {}\n\n{}\n", scenario.id, scenario.title, markdown(&rows));
+        text.extend([
+            format!("**{}**: {}\n\n", scenario.id, scenario.title),
+            markdown(&rows),
+            "\n".to_owned(),
+        ]);
     }
     text
 }
 
 fn markdown(rows: &[Vec<String>]) -> String {
     let line = |cells: &Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let mut text = rows.first().map(line).unwrap_or_default();
-    text += &format!("|{}\n", "---|".repeat(rows.first().map_or(0, Vec::len)));
-    text + &rows.iter().skip(1).map(line).collect::<String>()
+    let rule = format!("|{}\n", "---|".repeat(rows.first().map_or(0, Vec::len)));
+    let (head, body) = rows.split_at(1.min(rows.len()));
+    head.iter().map(line).chain([rule]).chain(body.iter().map(line)).collect()
 }
 
 const PAGE: &str = "docs/scheduling.md";

@@ -6,7 +6,7 @@ use super::{
 use crate::domain::Priority;
 
 /// The columns of a [`row`].
-pub const HEADER: [&str; 10] = [
+pub const HEADER: [&str; 11] = [
     "policy",
     "critical",
     "standard",
@@ -16,6 +16,7 @@ pub const HEADER: [&str; 10] = [
     "util",
     "completion",
     "starvation",
+    "ops",
     "figure",
 ];
 
@@ -30,6 +31,7 @@ pub fn row(policy: &str, trial: Trial<'_>) -> Vec<String> {
         number(trial.utilization(), 3),
         number(trial.completion(), 3),
         trial.starvation().map_or_else(dash, seconds),
+        number(trial.operations(), 1),
         figure(trial).unwrap_or_default(),
     ]);
     cells
@@ -45,7 +47,8 @@ pub fn figure(trial: Trial<'_>) -> Option<String> {
             format!("{tenant}: {values}; makespan {makespan}")
         }
         Figure::JainAllTenants { .. } => {
-            format!("input, all tenants: {}", number(trial.jain_of_input(), 3))
+            let (fair, plain) = (trial.jain(), trial.jain_of_input());
+            format!("per weight {}, input alone {}", number(fair, 3), number(plain, 3))
         }
         Figure::Recurrence { .. } => {
             let share = trial.recurrence().map_or_else(|| "no 429".to_owned(), percent);
