@@ -161,17 +161,17 @@ fn the_compared_policies_reach_the_published_figures() {
     b("H1b", Kind::Fifo, 54.0);
     b("H1b", Kind::Strict, 50.8);
     b("H1b", Kind::Intended, 45.4);
-    near("H3a", &Kind::Fifo, 0.411, Trial::recurrence);
-    near("H3a", &Kind::Strict, 0.639, Trial::recurrence);
+    near("H3a", &Kind::Fifo, 0.411, |it| it.recurrence());
+    near("H3a", &Kind::Strict, 0.639, |it| it.recurrence());
     near("S1-1.5x", &Kind::Fifo, 874.0, |it| Some(it.p99(Priority::Critical)));
     near("S1-1.5x", &Kind::Strict, 170.0, |it| Some(it.p99(Priority::Critical)));
     near("S1-1.5x", &Kind::Intended, 0.849, |it| Some(it.refused()));
 }
 
-fn near(id: &str, kind: &Kind, expected: f64, measure: impl FnOnce(&Trial<'_>) -> Option<f64>) {
+fn near(id: &str, kind: &Kind, expected: f64, measure: impl Fn(Trial<'_>) -> Option<f64>) {
     let scenario = scenario(id);
     let runs: Vec<Run> = scenario.seeds.iter().map(|seed| run(&scenario, kind, *seed)).collect();
-    let measured = measure(&Trial { scenario: &scenario, runs: &runs }).unwrap();
+    let measured = measure(Trial { scenario: &scenario, runs: &runs }).unwrap();
     assert!((measured / expected - 1.0).abs() < 0.02, "{id}, {kind:?}: {measured}, not {expected}");
 }
 
