@@ -86,7 +86,7 @@ impl Plots<'_> {
             across: "seconds since the start",
             up: "Jain's index",
             x: (0.0, 1_800.0),
-            y: (0.0, 1.0),
+            y: (0.0, 1.05),
             log: false,
             limit: None,
         };
