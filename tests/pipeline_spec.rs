@@ -213,7 +213,8 @@ fn calls_keep_to_the_slots_and_to_the_limits() {
     let limits = [("SLOTS", "6"), ("LIMIT_REQUESTS_PER_MINUTE", "30")];
     let world = World::with(15, &limits);
     for number in 0..120 {
-        world.submit("acme", &format!("one of many {number}"), Origin::BatchJob);
+        let tenant = ["acme", "globex"][number % 2];
+        world.submit(tenant, &format!("one of many {number}"), Origin::BatchJob);
     }
     finish(&world);
     assert_eq!(world.most_calls_at_once(), 6, "and no slot idles");

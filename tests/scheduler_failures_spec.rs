@@ -46,7 +46,7 @@ fn used_up_attempts_end_in_the_dead_letter_queue() {
         let last = world.log.last().unwrap().1;
         assert_eq!(last, Effect::DeadLetter { job, attempts });
         assert!(!world.scheduler.knows(job));
-        assert!(world.rows.is_empty());
+        assert!(world.job_rows().is_empty());
     }
 }
 
@@ -127,7 +127,7 @@ fn a_refusal_closes_the_gate_for_the_class_and_uses_no_attempt() {
 
 #[test]
 fn one_probe_goes_first_and_its_success_opens_the_gate() {
-    let mut world = World::new(Config::default());
+    let mut world = World::new(without_headroom());
     world.submit_all((1..=5).map(job));
     for number in [1, 2] {
         world.settle(number, throttled(None));

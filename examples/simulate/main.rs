@@ -23,6 +23,7 @@ mod options;
 mod plots;
 mod reach;
 mod report;
+mod variants;
 mod work;
 
 use claude_pipeline::sim::trial::{HEADER, Scenarios, Trial, Workload, row};
@@ -40,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "check" => check(&scenarios)?,
         "run" => trials(&options),
         "reach" => reached(&options.or_all(&scenarios)?),
-        "report" => report::write(&options.or_all(&scenarios)?)?,
+        "report" => report::write(&options.or_all(&scenarios)?, &scenarios)?,
         _ => return Err("one of: list, check, run, reach, report".into()),
     }
     Ok(())

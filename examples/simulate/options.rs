@@ -49,7 +49,8 @@ impl<'a> Options<'a> {
         Ok(options)
     }
 
-    const fn none() -> Self {
+    /// Nothing to run yet.
+    pub(crate) const fn none() -> Self {
         let seeds = Seeds::File(usize::MAX);
         Self { scenarios: Vec::new(), policies: Vec::new(), seeds, each: false }
     }

@@ -1,27 +1,53 @@
 //! The generated part of `docs/scheduling.md`.
-use crate::{options::Options, plots, reach, work};
+use crate::{
+    options::{Options, Seeds, kind},
+    plots, reach, variants, work,
+};
 use claude_pipeline::{
     domain::Priority,
-    sim::trial::{HEADER, Trial, figure, row, seconds},
+    sim::trial::{HEADER, Scenarios, Trial, figure, row, seconds},
 };
 use std::{error::Error, fs};
 
 /// Runs all, and writes the tables and the plots.
-pub(crate) fn write(options: &Options<'_>) -> Result<(), Box<dyn Error>> {
+pub(crate) fn write(options: &Options<'_>, scenarios: &Scenarios) -> Result<(), Box<dyn Error>> {
     let results = work::run_all(options);
     let policies: Vec<String> = options.policies.iter().map(|(name, _)| name.clone()).collect();
     let mut page = fs::read_to_string(PAGE)?;
     for (name, table) in [
-        ("reach", markdown(&reach::table(&results, &policies))),
+        ("reach", markdown(&reached(options, &results, &policies)?)),
         ("headlines", headlines(&results)),
         ("loads", loads(&results)),
-        ("scenarios", scenarios(&results)),
+        ("scenarios", by_scenario(&results)),
+        ("variants", markdown(&variants::table(scenarios)?)),
     ] {
         page = between(&page, name, &table)?;
     }
     fs::write(PAGE, page)?;
     fs::create_dir_all(FOLDER)?;
     plots::draw_all(&results, &policies, FOLDER)
+}
+
+/// The goals; ours also with seeds that nothing was tuned with.
+fn reached(
+    options: &Options<'_>,
+    results: &work::Results<'_>,
+    policies: &[String],
+) -> Result<Vec<Vec<String>>, String> {
+    let mut rows = reach::table(results, policies);
+    let ours = vec![("ours".to_owned(), kind("ours", &[])?)];
+    let fresh = Options {
+        scenarios: options.scenarios.clone(),
+        policies: ours,
+        seeds: Seeds::Fresh(5),
+        each: false,
+    };
+    let others = reach::table(&work::run_all(&fresh), &["ours".to_owned()]);
+    for (row, other) in rows.iter_mut().zip(others) {
+        let cell = other.into_iter().last().unwrap_or_default();
+        row.push(if cell == "ours" { "ours, other seeds".to_owned() } else { cell });
+    }
+    Ok(rows)
 }
 
 /// Replaces what stands between the two markers of a name.
@@ -75,7 +101,7 @@ fn headed(
     [head].into_iter().chain(rows).collect()
 }
 
-fn scenarios(results: &work::Results<'_>) -> String {
+fn by_scenario(results: &work::Results<'_>) -> String {
     let mut text = String::new();
     for (scenario, policies) in results {
         if !scenario.id.starts_with(['S', 'R']) {

@@ -27,10 +27,10 @@ impl CallFailure {
     #[must_use]
     pub fn outcome(self) -> Outcome {
         match self {
-            Self::Status { status, error, advice } => of_status(status, error, advice),
+            Self::Status { status, error, advice } => of_status(status, error, advice, false),
             Self::InAnswer(error) => {
                 let status = error.kind.as_deref().map_or(UNKNOWN, status_of);
-                of_status(status, error, Advice::default())
+                of_status(status, error, Advice::default(), true)
             }
             Self::Timeout => transient("timeout", "Claude did not answer in time"),
             Self::Connection(reason) => transient("connection_error", &reason),
@@ -51,13 +51,13 @@ enum Class {
     Account(AccountFault),
 }
 
-fn of_status(status: u16, error: ApiError, advice: Advice) -> Outcome {
+fn of_status(status: u16, error: ApiError, advice: Advice, begun: bool) -> Outcome {
     let class = class(status, &error, advice.should_retry);
     let error = described(status, error);
     let retry_after = advice.retry_after;
     match class {
         Class::Permanent => Outcome::Permanent { error },
-        Class::Transient => Outcome::Transient { error, retry_after },
+        Class::Transient => Outcome::Transient { error, retry_after, begun },
         Class::Throttled => Outcome::Throttled { error, retry_after },
         Class::Account(fault) => Outcome::Account { fault, error },
     }
@@ -139,7 +139,7 @@ fn described(status: u16, error: ApiError) -> JobError {
 const UNEXPECTED: &str = "unexpected_answer";
 
 fn transient(kind: &str, message: &str) -> Outcome {
-    Outcome::Transient { error: job_error(kind, message), retry_after: None }
+    Outcome::Transient { error: job_error(kind, message), retry_after: None, begun: true }
 }
 
 /// Errors are shown to tenants: no control characters, and nothing that looks

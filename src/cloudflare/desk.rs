@@ -65,8 +65,8 @@ impl DeskPorts for ObjectPorts {
 }
 
 impl DeskStore for ObjectPorts {
-    fn jobs(&self) -> PortResult<Vec<Row>> {
-        asked(self.rows.jobs())
+    fn rows(&self) -> PortResult<Vec<Row>> {
+        asked(self.rows.all())
     }
 
     fn write(&self, turn: &Turn) -> PortResult<()> {

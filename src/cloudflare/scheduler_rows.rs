@@ -1,4 +1,4 @@
-//! The scheduler object's database: one row a job, and a few notes.
+//! The scheduler object's database: one row a job, one a tenant, and a few notes.
 use crate::pipeline::desk::SNAPSHOT;
 use crate::pipeline::turn::Turn;
 use crate::scheduler::{Change, Row};
@@ -15,10 +15,10 @@ impl SchedulerRows {
         Ok(Self(sql))
     }
 
-    /// Every job's row. One that cannot be read is left to the sweep.
-    pub(super) fn jobs(&self) -> Result<Vec<Row>> {
-        let rows: Vec<Stored> = self.0.exec("SELECT value FROM jobs", None)?.to_array()?;
-        Ok(rows.iter().filter_map(|row| Row::from_json(&row.value)).collect())
+    /// Every row. A job whose row cannot be read is left to the sweep.
+    pub(super) fn all(&self) -> Result<Vec<Row>> {
+        let rows: Vec<Stored> = self.0.exec("SELECT name, value FROM rows", None)?.to_array()?;
+        Ok(rows.iter().filter_map(|row| Row::read(&row.name, &row.value)).collect())
     }
 
     /// Makes a turn durable. There is no await in here: the statements are
@@ -27,10 +27,8 @@ impl SchedulerRows {
         let (mut put, mut delete) = (Vec::new(), Vec::new());
         for change in &turn.changes {
             match change {
-                Change::Put(row) => {
-                    put.push((row.id(), row));
-                }
-                Change::Delete(job) => delete.push(job),
+                Change::Put(row) => put.push((row.key(), row.to_json())),
+                Change::Delete(key) => delete.push(key),
             }
         }
         if !put.is_empty() {
@@ -45,7 +43,7 @@ impl SchedulerRows {
     /// A note, if it was ever set.
     pub(super) fn note(&self, name: &str) -> Result<Option<String>> {
         let name = SqlStorageValue::from(name.to_owned());
-        let rows = self.0.exec("SELECT value FROM notes WHERE name = ?", vec![name])?;
+        let rows = self.0.exec("SELECT name, value FROM notes WHERE name = ?", vec![name])?;
         Ok(rows.to_array::<Stored>()?.pop().map(|row| row.value))
     }
 
@@ -62,19 +60,20 @@ impl SchedulerRows {
 
 #[derive(Deserialize)]
 struct Stored {
+    name: String,
     value: String,
 }
 
 const TABLES: &str = "
-CREATE TABLE IF NOT EXISTS jobs (job_id TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS rows (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;";
 
 const PUT: &str = "
-INSERT INTO jobs (job_id, value)
-SELECT value->>0, value->1 FROM json_each(?) WHERE true
-ON CONFLICT (job_id) DO UPDATE SET value = excluded.value";
+INSERT INTO rows (name, value)
+SELECT value->>0, value->>1 FROM json_each(?) WHERE true
+ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
-const DELETE: &str = "DELETE FROM jobs WHERE job_id IN (SELECT value FROM json_each(?))";
+const DELETE: &str = "DELETE FROM rows WHERE name IN (SELECT value FROM json_each(?))";
 
 const SET_NOTE: &str = "
 INSERT INTO notes (name, value) VALUES (?, ?)

@@ -1,7 +1,7 @@
 //! Names that cannot be swapped for one another.
 use super::{Entropy, Timestamp};
 use serde::{Deserialize, Serialize};
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, sync::Arc};
 use thiserror::Error;
 use uuid::{Builder, Uuid};
 
@@ -69,7 +69,7 @@ uuid_v7! {
 /// Who the work is for. Lower-case ASCII letters, digits and dashes, 1 to 64.
 #[derive(Clone, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct TenantId(String);
+pub struct TenantId(Arc<str>);
 
 impl TenantId {
     /// The id as text.
@@ -85,13 +85,17 @@ impl TryFrom<String> for TenantId {
     fn try_from(text: String) -> Result<Self, Self::Error> {
         let fits = (1..=64).contains(&text.len());
         let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-        if fits && text.bytes().all(plain) { Ok(Self(text)) } else { Err(InvalidTenantId(text)) }
+        if fits && text.bytes().all(plain) {
+            Ok(Self(text.into()))
+        } else {
+            Err(InvalidTenantId(text))
+        }
     }
 }
 
 impl From<TenantId> for String {
     fn from(id: TenantId) -> Self {
-        id.0
+        (*id.0).to_owned()
     }
 }
 

@@ -1,12 +1,12 @@
 //! Models that share one upstream limit.
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 /// A set of models whose calls draw on the same three buckets: Sonnet 4.5 and
 /// 4.6 share one, Opus 4.5 to 4.8 share one; every other model has its own.
 #[derive(Clone, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-#[serde(transparent)]
-pub struct ModelClass(String);
+#[serde(from = "String", into = "String")]
+pub struct ModelClass(Arc<str>);
 
 impl ModelClass {
     /// The class of a model id, dated or not.
@@ -15,13 +15,25 @@ impl ModelClass {
         let name = undated(model);
         let shared =
             SHARED.iter().find(|(_, members)| members.contains(&name)).map(|(class, _)| *class);
-        Self(shared.unwrap_or(name).to_owned())
+        Self(shared.unwrap_or(name).into())
     }
 
     /// The class's name.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl From<String> for ModelClass {
+    fn from(name: String) -> Self {
+        Self(name.into())
+    }
+}
+
+impl From<ModelClass> for String {
+    fn from(class: ModelClass) -> Self {
+        (*class.0).to_owned()
     }
 }
 

@@ -23,6 +23,9 @@ pub enum Outcome {
         error: JobError,
         /// The upstream's wish, if it named one (a 529 or 503 may).
         retry_after: Option<Span>,
+        /// Whether the upstream may have begun to work, and so to count
+        /// tokens. An error in place of an answer says that it has not.
+        begun: bool,
     },
     /// The upstream's rate limit. Waiting it out uses up no attempt.
     Throttled {

@@ -55,7 +55,8 @@ where
 /// How an attempt that stopped without telling is written down.
 #[must_use]
 pub fn lost(handover: Handover, error: JobError) -> Finished {
-    unfinished(handover, Outcome::Transient { error, retry_after: None }, None)
+    let outcome = Outcome::Transient { error, retry_after: None, begun: false };
+    unfinished(handover, outcome, None)
 }
 
 /// A result that is stored completes its job, whoever stored it.
@@ -162,7 +163,8 @@ async fn keep<P: Objects + Ambient>(
         Ok(stored) => completed(handover, stored, limits),
         Err(PortError::Unavailable(detail) | PortError::Refused(detail)) => {
             let error = JobError::new("result_store_unavailable", detail);
-            unfinished(handover, Outcome::Transient { error, retry_after: None }, limits)
+            let outcome = Outcome::Transient { error, retry_after: None, begun: true };
+            unfinished(handover, outcome, limits)
         }
     }
 }

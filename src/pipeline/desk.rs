@@ -174,7 +174,7 @@ impl<P: DeskPorts> Desk<P> {
         if let Some(scheduler) = self.scheduler.take() {
             return Ok(scheduler);
         }
-        let (snapshot, rows) = (self.ports.note(SNAPSHOT)?, self.ports.jobs()?);
+        let (snapshot, rows) = (self.ports.note(SNAPSHOT)?, self.ports.rows()?);
         let scheduler = Scheduler::restore(self.ports.config(), snapshot.as_deref(), rows, now);
         self.end_leases_of_another_boot(&scheduler)?;
         Ok(scheduler)
@@ -193,9 +193,10 @@ impl<P: DeskPorts> Desk<P> {
 
     async fn arm(&self, wake: Option<Timestamp>) -> PortResult<()> {
         let now = self.shared().now();
+        let wake = wake.map(|wake| wake.max(now + LULL));
         match (wake, self.armed.get()) {
             (Some(wake), Some(armed)) if now < armed && armed <= wake => Ok(()),
-            (Some(wake), _) => self.arm_at(wake.max(now)).await,
+            (Some(wake), _) => self.arm_at(wake).await,
             (None, _) => Ok(()),
         }
     }
@@ -219,6 +220,10 @@ impl<P: DeskPorts> Desk<P> {
 pub const SNAPSHOT: &str = "snapshot";
 const CURSOR: &str = "cursor";
 const BOOT: &str = "boot";
+
+/// Wake-ups that would fall closer together share one: tokens that flow in
+/// meanwhile are not lost, the buckets hold a minute's worth.
+const LULL: Span = Span::from_millis(20);
 
 /// How long the object may sleep while jobs wait for something.
 const HEARTBEAT: Span = Span::from_secs(30);

@@ -1,7 +1,7 @@
 //! What the operator may set, read from the Worker's variables. A wrong value
 //! is an error that names the variable, never a silent default.
-use crate::domain::{Limits, Priority, Span};
-use crate::scheduler::{Config, PerPriority};
+use crate::domain::{Limits, Priority, Span, Tokens};
+use crate::scheduler::{Config, DemotionRules, Ordering, PerPriority, Policy};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
@@ -20,12 +20,11 @@ pub struct Settings {
 
 /// A variable that cannot be used.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
-#[error("the variable {name} is {value:?}; it must be a whole number from {low} to {high}")]
+#[error("the variable {name} is {value:?}; it must be {allowed}")]
 pub struct InvalidSetting {
     name: &'static str,
     value: String,
-    low: u64,
-    high: u64,
+    allowed: String,
 }
 
 impl Settings {
@@ -41,7 +40,7 @@ impl Settings {
             default_model: model.unwrap_or_else(|| DEFAULT_MODEL.to_owned()),
             default_max_tokens: variables.small("DEFAULT_MAX_TOKENS", 4_096, 1_000_000)?,
             inline_input_bytes: variables.small("INLINE_INPUT_BYTES", 16_384, 500_000)? as usize,
-            scheduler: variables.scheduler(Config::default())?,
+            scheduler: variables.scheduler(&Config::default())?,
         })
     }
 
@@ -62,7 +61,7 @@ pub fn fingerprint(key: &str) -> u64 {
 struct Variables<F>(F);
 
 impl<F: Fn(&str) -> Option<String>> Variables<F> {
-    fn scheduler(&self, base: Config) -> Result<Config, InvalidSetting> {
+    fn scheduler(&self, base: &Config) -> Result<Config, InvalidSetting> {
         Ok(Config {
             slots: self.small("SLOTS", base.slots, 1_000)?,
             limits: self.limits(base.limits)?,
@@ -71,6 +70,7 @@ impl<F: Fn(&str) -> Option<String>> Variables<F> {
                 standard: self.millis("TIMEOUT_STANDARD_MS", base.timeout.standard)?,
                 batch: self.millis("TIMEOUT_BATCH_MS", base.timeout.batch)?,
             },
+            slack: self.millis("SLACK_MS", base.slack)?,
             handover: self.millis("HANDOVER_MS", base.handover)?,
             attempts_high: self.small("ATTEMPTS_HIGH", base.attempts_high, 100)?,
             attempts_bulk: self.small("ATTEMPTS_BULK", base.attempts_bulk, 100)?,
@@ -79,7 +79,64 @@ impl<F: Fn(&str) -> Option<String>> Variables<F> {
                 standard: self.millis("BACKOFF_STANDARD_MS", base.backoff.standard)?,
                 batch: self.millis("BACKOFF_BATCH_MS", base.backoff.batch)?,
             },
-            ..base
+            order: self.order(&base.order)?,
+            outage_after: self.small("OUTAGE_AFTER", base.outage_after, 1_000)?,
+            demotion: self.demotion(base.demotion)?,
+            ..*base
+        })
+    }
+
+    fn order(&self, base: &Ordering) -> Result<Ordering, InvalidSetting> {
+        let quantum = base.quantum.map_or(0, Tokens::get);
+        let quantum = self.whole("QUANTUM_TOKENS", quantum, (0, MOST))?;
+        Ok(Ordering {
+            policy: self.policy(base.policy)?,
+            weights: PerPriority {
+                critical: self.number("WEIGHT_CRITICAL", base.weights.critical, 1_000)?,
+                standard: self.number("WEIGHT_STANDARD", base.weights.standard, 1_000)?,
+                batch: self.number("WEIGHT_BATCH", base.weights.batch, 1_000)?,
+            },
+            lead: PerPriority {
+                critical: self.millis("LEAD_CRITICAL_MS", base.lead.critical)?,
+                standard: self.millis("LEAD_STANDARD_MS", base.lead.standard)?,
+                batch: base.lead.batch,
+            },
+            headroom_percent: self.percent("HEADROOM_PERCENT", base.headroom_percent)?,
+            fresh_percent: self.percent("FRESH_PERCENT", base.fresh_percent)?,
+            quantum: Some(Tokens::new(quantum)).filter(|quantum| *quantum > Tokens::ZERO),
+            pro_weight: self.number("PRO_WEIGHT", base.pro_weight, 100)?,
+            park: self.millis("PARK_MS", base.park)?,
+            ..*base
+        })
+    }
+
+    fn policy(&self, default: Policy) -> Result<Policy, InvalidSetting> {
+        let name = "PRIORITY_POLICY";
+        let value = self.0(name);
+        match value.as_deref().map(str::trim) {
+            None => Ok(default),
+            Some("bounded") => Ok(Policy::Bounded),
+            Some("weights") => Ok(Policy::Weights),
+            Some("draw") => {
+                let critical_percent = self.percent("DRAW_CRITICAL_PERCENT", 90)?;
+                Ok(Policy::Draw { critical_percent })
+            }
+            Some(other) => {
+                let allowed = "bounded, weights or draw".to_owned();
+                Err(InvalidSetting { name, value: other.to_owned(), allowed })
+            }
+        }
+    }
+
+    fn demotion(&self, base: DemotionRules) -> Result<DemotionRules, InvalidSetting> {
+        let throttles = self.whole("DEMOTION_THROTTLES", base.throttles.into(), (0, 1_000))?;
+        let daily = self.whole("DAILY_INPUT_TOKENS", base.daily_input.get(), (0, MOST * 1_000))?;
+        Ok(DemotionRules {
+            throttles: u32::try_from(throttles).unwrap_or(base.throttles),
+            window: self.millis("DEMOTION_WINDOW_MS", base.window)?,
+            daily_input: Tokens::new(daily),
+            daily_percent: self.small("DAILY_INPUT_PERCENT", base.daily_percent, 100_000)?,
+            lasts: self.millis("DEMOTION_MS", base.lasts)?,
         })
     }
 
@@ -100,13 +157,29 @@ impl<F: Fn(&str) -> Option<String>> Variables<F> {
         Ok(u32::try_from(number).unwrap_or(high))
     }
 
+    /// A part in hundredths that leaves something for others.
+    fn percent(&self, name: &'static str, default: u32) -> Result<u32, InvalidSetting> {
+        let number = self.whole(name, default.into(), (0, 100))?;
+        Ok(u32::try_from(number).unwrap_or(default))
+    }
+
     fn number(&self, name: &'static str, default: u64, high: u64) -> Result<u64, InvalidSetting> {
+        self.whole(name, default, (1, high))
+    }
+
+    fn whole(
+        &self,
+        name: &'static str,
+        default: u64,
+        (low, high): (u64, u64),
+    ) -> Result<u64, InvalidSetting> {
         let Some(value) = self.0(name) else {
             return Ok(default);
         };
         let number = value.trim().replace('_', "").parse().ok();
-        let fits = number.filter(|number| (1..=high).contains(number));
-        fits.ok_or(InvalidSetting { name, value, low: 1, high })
+        let fits = number.filter(|number| (low..=high).contains(number));
+        let allowed = || format!("a whole number from {low} to {high}");
+        fits.ok_or_else(|| InvalidSetting { name, value, allowed: allowed() })
     }
 }
 
@@ -146,6 +219,24 @@ mod tests {
             assert!(error.starts_with("the variable SLOTS is"), "{error}");
             assert!(error.ends_with("a whole number from 1 to 1000"), "{error}");
         }
+    }
+
+    #[test]
+    fn the_order_can_be_the_articles_own() {
+        let article = [
+            ("PRIORITY_POLICY", "draw"),
+            ("DRAW_CRITICAL_PERCENT", "90"),
+            ("QUANTUM_TOKENS", "20_000"),
+            ("HEADROOM_PERCENT", "0"),
+            ("DAILY_INPUT_TOKENS", "0"),
+        ];
+        let scheduler = read(&article).unwrap().scheduler;
+        assert_eq!(scheduler.order.policy, Policy::Draw { critical_percent: 90 });
+        assert_eq!(scheduler.order.quantum, Some(Tokens::new(20_000)));
+        assert_eq!(scheduler.order.headroom_percent, 0);
+        assert_eq!(scheduler.demotion.daily_input, Tokens::ZERO);
+        let error = read(&[("PRIORITY_POLICY", "fair")]).unwrap_err().to_string();
+        assert!(error.ends_with("it must be bounded, weights or draw"), "{error}");
     }
 
     #[test]

@@ -5,8 +5,8 @@
 //! of SQL, and only then lets anything out.
 use super::messages::{DeadLetter, Handover, to_text};
 use super::store::Lease;
-use crate::domain::{Queue, Timestamp};
-use crate::scheduler::{Change, Effect, Release, Scheduler};
+use crate::domain::{Queue, TenantId, Timestamp};
+use crate::scheduler::{Change, Demoted, Effect, Release, Scheduler};
 
 /// What a turn leaves to be done.
 #[derive(Debug, Default)]
@@ -17,6 +17,8 @@ pub struct Turn {
     pub snapshot: String,
     /// Messages to send.
     pub outbox: Outbox,
+    /// Tenants that have lost their priorities just now, and why.
+    pub demoted: Vec<(TenantId, Demoted)>,
     /// Leases whose end is to be found out.
     pub reconcile: Vec<Lease>,
     /// When to wake at the latest.
@@ -98,6 +100,7 @@ pub fn take_turn(scheduler: &mut Scheduler, now: Timestamp) -> Turn {
         }
     }
     turn.changes = std::iter::from_fn(|| scheduler.poll_change()).collect();
+    turn.demoted = std::iter::from_fn(|| scheduler.poll_demotion()).collect();
     turn.snapshot = scheduler.snapshot();
     turn.wake = scheduler.next_deadline().map(|(at, _)| at);
     turn

@@ -75,10 +75,29 @@ impl Bucket {
         self.held
     }
 
-    /// The first moment at which `need` may be taken. A need larger than the
-    /// bucket waits for a full one and overdraws it.
-    pub(super) fn fits_at(&self, need: Tokens) -> Timestamp {
-        self.reaches(units(self.bounded(need)).min(self.capacity()))
+    /// The first moment at which `need` may be taken with so many hundredths
+    /// of the bucket, and `hold`, left in it. What is larger than the bucket
+    /// waits for a full one and overdraws it.
+    pub(super) fn fits_at(&self, need: Tokens, keep: u32, hold: Tokens) -> Timestamp {
+        let kept = self.capacity().saturating_mul(keep.into()) / 100;
+        let level = units(self.bounded(need)).saturating_add(kept).saturating_add(units(hold));
+        self.reaches(level.min(self.capacity()))
+    }
+
+    /// The first moment at which a job that all others make way for may take
+    /// `need`: if it is larger than nine tenths of the bucket, it overdraws.
+    pub(super) fn nearly_fits_at(&self, need: Tokens) -> Timestamp {
+        self.reaches(units(self.bounded(need)).min(self.capacity().saturating_mul(9) / 10))
+    }
+
+    /// How long `need` takes to flow in.
+    pub(super) fn earned_in(&self, need: Tokens) -> Span {
+        Span::from_millis(units(self.bounded(need)).unsigned_abs().div_ceil(self.limit))
+    }
+
+    /// How many whole tokens it can hold.
+    pub(super) fn room(&self) -> Tokens {
+        Tokens::new(self.capacity().unsigned_abs() / UNIT)
     }
 
     /// The moment by which `need` will have been earned in all, however many
@@ -186,7 +205,7 @@ impl Bucket {
     }
 
     /// One call can put a bucket into debt for ten minutes, not for ever.
-    fn bounded(&self, amount: Tokens) -> Tokens {
+    pub(super) fn bounded(&self, amount: Tokens) -> Tokens {
         Tokens::new(amount.get().min(self.limit * 10))
     }
 }

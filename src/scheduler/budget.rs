@@ -23,6 +23,22 @@ pub(super) struct Reservation {
     output: Hold,
 }
 
+/// What a call has to leave in the buckets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Margin {
+    /// So many hundredths of each, for others who may come.
+    pub(super) keep: u32,
+    /// And a share of a call of this size, for one who waits.
+    pub(super) hold: Option<(Usage, Share)>,
+}
+
+/// A part of a whole, at most all of it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Share {
+    pub(super) part: u128,
+    pub(super) of: u128,
+}
+
 /// What a call has used in the end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Charge {
@@ -74,11 +90,39 @@ impl Budget {
         }
     }
 
-    /// The first moment at which a call of this size may be released.
-    pub(super) fn fits_at(&self, need: Usage) -> Timestamp {
-        let requests = self.requests.fits_at(ONE);
-        let input = self.input.fits_at(need.input);
-        requests.max(input).max(self.output.fits_at(need.output))
+    /// The first moment at which a call of this size may be released, if it
+    /// leaves a margin.
+    pub(super) fn fits_at(&self, need: Usage, margin: Margin) -> Timestamp {
+        let Margin { keep, hold } = margin;
+        let (held, saved) = hold.unwrap_or((Usage::default(), Share::NONE));
+        let fits = |bucket: &Bucket, need, held| {
+            bucket.fits_at(need, keep, saved.of(bucket.bounded(held)))
+        };
+        fits(&self.requests, ONE, ONE).max(fits(&self.input, need.input, held.input)).max(fits(
+            &self.output,
+            need.output,
+            held.output,
+        ))
+    }
+
+    /// The same for a call that all others make way for.
+    pub(super) fn nearly_fits_at(&self, need: Usage) -> Timestamp {
+        let requests = self.requests.nearly_fits_at(ONE);
+        let input = self.input.nearly_fits_at(need.input);
+        requests.max(input).max(self.output.nearly_fits_at(need.output))
+    }
+
+    /// How long it takes to earn a call of this size; at least a moment.
+    pub(super) fn earned_in(&self, need: Usage) -> Span {
+        let requests = self.requests.earned_in(ONE);
+        let input = self.input.earned_in(need.input);
+        let spans = requests.max(input).max(self.output.earned_in(need.output));
+        spans.max(Span::from_millis(1))
+    }
+
+    /// What the bucket of input tokens can hold.
+    pub(super) fn room(&self) -> Tokens {
+        self.input.room()
     }
 
     /// The moment by which `requests` calls, with this in all, will have been
@@ -152,6 +196,25 @@ impl Reservation {
     }
 }
 
+impl Share {
+    /// Nothing of anything.
+    const NONE: Self = Self { part: 0, of: 1 };
+
+    /// The whole.
+    pub(super) const fn is_full(self) -> bool {
+        self.part >= self.of
+    }
+
+    /// That part of an amount, rounded down.
+    fn of(self, amount: Tokens) -> Tokens {
+        if self.is_full() {
+            return amount;
+        }
+        let share = u128::from(amount.get()).saturating_mul(self.part) / self.of.max(1);
+        Tokens::new(u64::try_from(share).unwrap_or(u64::MAX))
+    }
+}
+
 const ONE: Tokens = Tokens::new(1);
 
 #[cfg(test)]
@@ -162,8 +225,8 @@ mod tests {
     fn a_call_waits_for_the_scarcest_of_the_three() {
         let mut budget = budget();
         budget.reserve(usage(400, 4_000), at(0));
-        assert_eq!(budget.fits_at(usage(60_000, 0)), at(400));
-        assert_eq!(budget.fits_at(usage(60_000, 6_000)), at(40_000));
+        assert_eq!(budget.fits_at(usage(60_000, 0), Margin::default()), at(400));
+        assert_eq!(budget.fits_at(usage(60_000, 6_000), Margin::default()), at(40_000));
     }
 
     #[test]

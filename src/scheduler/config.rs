@@ -1,6 +1,7 @@
 //! What can be set, and what it is by default.
-use crate::domain::{Backoff, Limits, Priority, Queue, Span, Tokens};
-use serde::Serialize;
+use super::{DemotionRules, Ordering};
+use crate::domain::{Backoff, Limits, Plan, Priority, Queue, Span, Tokens};
+use serde::{Deserialize, Serialize};
 
 /// The scheduler's settings. They may differ from one restart to the next.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -14,7 +15,7 @@ pub struct Config {
     /// How long an empty bucket takes to fill up. Default 60 s.
     pub burst: Span,
     /// The part of `burst` that stays unused: a call released later may
-    /// arrive earlier. Default 0.1 s.
+    /// arrive earlier, and the first calls of a burst may be late. Default 1 s.
     pub slack: Span,
     /// How long one call may take. Default 25, 120, 600 s.
     pub timeout: PerPriority<Span>,
@@ -36,10 +37,17 @@ pub struct Config {
     pub output_guess: Tokens,
     /// A fingerprint of the upstream's key. Another one ends a pause at once.
     pub credentials: u64,
+    /// Who goes before whom.
+    pub order: Ordering,
+    /// How many faults of the upstream in a row close a model class's gate.
+    /// Default 3.
+    pub outage_after: u32,
+    /// When a tenant loses its priorities for a while.
+    pub demotion: DemotionRules,
 }
 
 /// One value for each priority.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct PerPriority<T> {
     /// For critical jobs.
     pub critical: T,
@@ -71,6 +79,15 @@ impl Config {
         self.timeout(priority).saturating_add(self.handover)
     }
 
+    /// A tenant's part of what is shared, by what it pays for.
+    #[must_use]
+    pub fn weight(&self, plan: Plan) -> u64 {
+        match plan {
+            Plan::Free => 1,
+            Plan::Pro => self.order.pro_weight.clamp(1, MOST_WEIGHT),
+        }
+    }
+
     /// The delays between a job's attempts.
     #[must_use]
     pub fn backoff(&self, priority: Priority) -> Backoff {
@@ -91,7 +108,7 @@ impl Default for Config {
             slots: 32,
             limits: Limits { requests: 1_000, input: 400_000, output: 80_000 },
             burst: Span::from_secs(60),
-            slack: Span::from_millis(100),
+            slack: Span::from_secs(1),
             timeout: PerPriority {
                 critical: Span::from_secs(25),
                 standard: Span::from_secs(120),
@@ -109,11 +126,23 @@ impl Default for Config {
             free_throttles: 50,
             output_guess: Tokens::new(500),
             credentials: 0,
+            order: Ordering::default(),
+            outage_after: 3,
+            demotion: DemotionRules::default(),
         }
     }
 }
 
 impl<T> PerPriority<T> {
+    /// One value for each, made from it.
+    pub fn by(mut value: impl FnMut(Priority) -> T) -> Self {
+        Self {
+            critical: value(Priority::Critical),
+            standard: value(Priority::Standard),
+            batch: value(Priority::Batch),
+        }
+    }
+
     /// The value for `priority`.
     #[must_use]
     pub const fn get(&self, priority: Priority) -> &T {
@@ -133,11 +162,19 @@ impl<T> PerPriority<T> {
         }
     }
 
+    /// All values, the most urgent first, to be changed.
+    pub const fn all_mut(&mut self) -> [&mut T; 3] {
+        [&mut self.critical, &mut self.standard, &mut self.batch]
+    }
+
     /// All values, the most urgent first.
     pub const fn all(&self) -> [&T; 3] {
         [&self.critical, &self.standard, &self.batch]
     }
 }
+
+/// More would only make rounds long.
+const MOST_WEIGHT: u64 = 1_000;
 
 #[cfg(test)]
 mod tests {

@@ -54,7 +54,10 @@ mod tests {
     use super::*;
     use crate::{
         domain::{BucketLevel, Limits, Usage},
-        scheduler::{Config, budget::Charge},
+        scheduler::{
+            Config,
+            budget::{Charge, Margin},
+        },
     };
 
     #[test]
@@ -81,17 +84,17 @@ mod tests {
         budget.settle(held, Charge::AllReserved, at(0));
         let told = seen(60, 60, 6_000);
         budget.observe(&told, sighting(None), at(0));
-        assert_eq!(budget.fits_at(usage(0, 1_500)), at(15_000));
+        assert_eq!(budget.fits_at(usage(0, 1_500), Margin::default()), at(15_000));
         budget.observe(&told, sighting(Some(4_000)), at(0));
-        assert_eq!(budget.fits_at(usage(0, 1_500)), at(0));
-        assert_eq!(budget.fits_at(usage(0, 1_501)), at(10));
+        assert_eq!(budget.fits_at(usage(0, 1_500), Margin::default()), at(0));
+        assert_eq!(budget.fits_at(usage(0, 1_501), Margin::default()), at(10));
     }
 
     #[test]
     fn a_refusal_without_a_word_empties_the_mirror() {
         let mut budget = budget();
         budget.refused(&RateLimits::default(), at(0));
-        assert_eq!(budget.fits_at(usage(1, 1)), at(1_000));
+        assert_eq!(budget.fits_at(usage(1, 1), Margin::default()), at(1_000));
     }
 
     fn budget() -> Budget {

@@ -1,14 +1,14 @@
-//! How much output to expect.
+//! What to expect of the next call, from the last ones.
 use crate::domain::Tokens;
 use serde::{Deserialize, Serialize};
 
-/// A running mean of the last calls, each new one counting a sixteenth. Kept
-/// in sixteenths of a token, so that it is exact.
+/// A running mean, each new figure counting one part in `PARTS`. Kept in such
+/// parts of a token, so that it is exact.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(transparent)]
-pub(super) struct Mean(Option<u64>);
+pub(super) struct Mean<const PARTS: u64>(Option<u64>);
 
-impl Mean {
+impl<const PARTS: u64> Mean<PARTS> {
     pub(super) fn learn(&mut self, amount: Tokens) {
         let amount = amount.get().min(MOST);
         self.0 = Some(match self.0 {
@@ -23,7 +23,6 @@ impl Mean {
     }
 }
 
-const PARTS: u64 = 16;
 /// No model writes more. A wild figure must not spoil the mean for long.
 const MOST: u64 = 1_000_000;
 
@@ -33,7 +32,7 @@ mod tests {
 
     #[test]
     fn it_begins_with_the_first_call_and_follows_the_later_ones() {
-        let mut mean = Mean::default();
+        let mut mean = Mean::<16>::default();
         assert_eq!(mean.get(), None);
         mean.learn(Tokens::new(1_600));
         assert_eq!(mean.get(), Some(Tokens::new(1_600)));
@@ -45,7 +44,7 @@ mod tests {
 
     #[test]
     fn a_wild_figure_counts_no_more_than_a_large_one() {
-        let mut mean = Mean::default();
+        let mut mean = Mean::<64>::default();
         mean.learn(Tokens::new(u64::MAX));
         mean.learn(Tokens::new(u64::MAX));
         assert_eq!(mean.get(), Some(Tokens::new(MOST)));

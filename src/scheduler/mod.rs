@@ -12,20 +12,24 @@
 //!                  └▶ next_deadline                  sleep until then
 //! ```
 //! An effect lost on the way is made good: a lease that nobody answers ends,
-//! and is asked for.
+//! and is asked for. docs/scheduling.md has the rules, the reasons and the
+//! figures.
 //!
 //! | file | says |
 //! |---|---|
-//! | `wire`, `config` | what goes in and comes out; what can be set |
-//! | `job`, `lanes` | one job; the order of those that wait |
-//! | `class`, `classes` | one model class; which of them may go |
-//! | `budget`, `bucket`, `mean`, `headers` | what a class may use |
+//! | `wire`, `config`, `rules` | what goes in and comes out; what can be set |
+//! | `job`, `place` | one job; how it gets from one place to another |
+//! | `lane`, `tenant`, `hall` | a tenant's waiting jobs; one tenant; all of them |
+//! | `tier`, `floors`, `parked`, `order`, `ballot` | who goes before whom within a model class |
+//! | `class`, `classes` | one model class; which of them goes |
+//! | `budget`, `bucket`, `mean`, `headers`, `tariff` | what a class may use, what a job costs |
 //! | `clock` | time, which never runs backwards |
 //! | `gate`, `pause` | when a class, or everything, waits for the upstream |
-//! | `release`, `settle` | how a job goes, and how it comes back |
-//! | `snapshot`, `explain`, `check` | restart; why a job waits; what is conserved |
+//! | `release`, `settle`, `demote` | how a job goes, how it comes back, who pays for a 429 |
+//! | `row`, `snapshot`, `explain`, `check` | restart; why a job waits; what is conserved |
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod ballot;
 mod bucket;
 mod budget;
 mod check;
@@ -33,29 +37,45 @@ mod class;
 mod classes;
 mod clock;
 mod config;
+mod demote;
 mod explain;
+mod floors;
 mod gate;
+mod hall;
 mod headers;
 mod job;
-mod lanes;
+mod keys;
+mod lane;
 mod mean;
+mod order;
+mod parked;
 mod pause;
+mod place;
+mod ratio;
 mod release;
+mod row;
+mod rules;
 mod settle;
 mod snapshot;
+mod tariff;
+mod tenant;
+mod tier;
 mod wire;
 
 pub use config::{Config, PerPriority};
-pub use job::{Change, Row};
+pub use row::{Change, JobRow, Row, TenantRow};
+pub use rules::{DemotionRules, Ordering, Policy};
+pub use tenant::DemotionReason;
 pub use wire::{
-    Effect, Paused, Reason, Release, Settlement, State, Submission, Submitted, WaitingFor, Wake,
+    Demoted, Effect, Paused, Reason, Release, Settlement, State, Submission, Submitted, WaitingFor,
+    Wake,
 };
 
-use crate::domain::{JobId, ModelClass, Timestamp};
+use crate::domain::{JobId, Priority, TenantId, Timestamp};
 use classes::Classes;
 use clock::Clock;
+use hall::Hall;
 use job::{Job, Place};
-use lanes::Lanes;
 use pause::Account;
 use settle::Evidence;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -66,17 +86,20 @@ pub struct Scheduler {
     config: Config,
     clock: Clock,
     jobs: BTreeMap<JobId, Job>,
-    lanes: Lanes,
+    hall: Hall,
     classes: Classes,
     account: Account,
     /// By the end of the delay.
     delays: BTreeSet<(Timestamp, JobId)>,
     /// By the end of the lease, or by when to ask again. Each holds a slot.
     leases: BTreeSet<(Timestamp, JobId)>,
+    /// By their end.
+    demotions: BTreeSet<(Timestamp, TenantId)>,
     next_order: u64,
     effects: VecDeque<Effect>,
     /// Jobs whose rows are out of date.
     changed: BTreeSet<JobId>,
+    demoted: VecDeque<(TenantId, Demoted)>,
 }
 
 impl Scheduler {
@@ -87,25 +110,28 @@ impl Scheduler {
             config,
             clock: Clock::new(now),
             jobs: BTreeMap::new(),
-            lanes: Lanes::default(),
+            hall: Hall::default(),
             classes: Classes::default(),
             account: Account::default(),
             delays: BTreeSet::new(),
             leases: BTreeSet::new(),
+            demotions: BTreeSet::new(),
             next_order: 0,
             effects: VecDeque::new(),
             changed: BTreeSet::new(),
+            demoted: VecDeque::new(),
         }
     }
 
     /// Takes a job in. Submitting a known job again changes nothing.
     pub fn submit(&mut self, submission: Submission, now: Timestamp) -> Submitted {
-        self.clock.see(now);
+        self.look(now);
         if self.jobs.contains_key(&submission.job) {
             return Submitted::AlreadyKnown;
         }
-        let job = Job { submission, order: self.next_order, throttled: 0, place: Place::Waiting };
-        self.next_order = self.next_order.saturating_add(1);
+        let order = self.next_order;
+        self.next_order = order.saturating_add(1);
+        let job = self.known(submission, order);
         self.enter(job)
     }
 
@@ -113,7 +139,7 @@ impl Scheduler {
     /// One that is under way keeps its slot and tokens until its attempt is
     /// settled, and is not tried again. Says whether the job was known.
     pub fn cancel(&mut self, job: JobId, now: Timestamp) -> bool {
-        self.clock.see(now);
+        self.look(now);
         let Some(known) = self.jobs.get_mut(&job) else {
             return false;
         };
@@ -151,25 +177,16 @@ impl Scheduler {
         self.effects.pop_front()
     }
 
-    /// The next row to write or remove. A job that changed several times
-    /// since comes once, as it is now.
-    pub fn poll_change(&mut self) -> Option<Change> {
-        let job = self.changed.pop_first()?;
-        Some(match self.jobs.get(&job) {
-            Some(known) => Change::Put(Row::new(known.clone())),
-            None => Change::Delete(job),
-        })
-    }
-
     /// The numbers of now.
     #[must_use]
     pub fn state(&self) -> State {
         let paused = self.account.paused();
         State {
-            waiting: self.lanes.waiting(),
+            waiting: PerPriority::by(|rank| self.waiting(rank)),
             delayed: self.delays.len(),
             running: self.leases.len(),
             slots: self.config.slots,
+            demoted: self.demotions.len(),
             paused: paused.map(|Paused { fault, until }| Paused {
                 fault,
                 until: self.clock.on_the_wall(until),
@@ -177,63 +194,31 @@ impl Scheduler {
         }
     }
 
-    /// Takes a new job in, unless it may not be tried any more.
-    fn enter(&mut self, job: Job) -> Submitted {
-        let attempts = job.submission.attempts;
-        let id = job.submission.job;
-        self.changed.insert(id);
-        if attempts >= self.config.attempts(job.submission.priority) {
-            self.effects.push_back(Effect::DeadLetter { job: id, attempts });
-            return Submitted::DeadLettered;
-        }
-        self.jobs.insert(id, job);
-        self.wait(id);
-        Submitted::New
+    /// How many places in line were looked at, moved or made so far: what a
+    /// decision costs, whatever the machine.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        let tiers = self.classes.table.iter().flat_map(|(_, class)| class.order.tiers.all());
+        tiers.map(|tier| tier.steps).sum()
     }
 
-    /// Puts a job that is nowhere into its lane.
-    fn wait(&mut self, id: JobId) {
-        let Some(job) = self.jobs.get_mut(&id) else {
-            return;
-        };
-        job.place = Place::Waiting;
-        self.lanes.insert(job);
-        self.changed.insert(id);
-        if self.lanes.head(&job.submission.class) == Some(id) {
-            let class = job.submission.class.clone();
-            self.stand(&class);
+    /// Looks at the clock. Lanes that were idle for long are forgotten before
+    /// anything else can see them.
+    fn look(&mut self, now: Timestamp) -> Timestamp {
+        let now = self.clock.see(now);
+        self.hall.see_day(now);
+        while let Some(lane) = self.hall.forget(now) {
+            if let Some(class) = self.classes.get_mut(lane.class) {
+                class.order.close(&lane);
+            }
+            self.classes.touch(lane.class);
+            self.classes.forget(lane.class, &self.config, now);
         }
+        now
     }
 
-    /// Puts a job that is nowhere aside, until then.
-    fn delay(&mut self, id: JobId, until: Timestamp) {
-        if let Some(job) = self.jobs.get_mut(&id) {
-            job.place = Place::Delayed(until);
-            self.delays.insert((until, id));
-            self.changed.insert(id);
-        }
-    }
-
-    /// Removes a job from wherever it is.
-    fn forget(&mut self, id: JobId) {
-        let Some(job) = self.jobs.remove(&id) else {
-            return;
-        };
-        match &job.place {
-            Place::Waiting => self.lanes.remove(&job),
-            Place::Delayed(until) => drop(self.delays.remove(&(*until, id))),
-            Place::Leased(lease) => drop(self.leases.remove(&(lease.until, id))),
-        }
-        self.changed.insert(id);
-        self.stand(&job.submission.class);
-    }
-
-    /// Finds out when the next job of a class may go. To be called after
-    /// every change of its lanes, its budget or its gate.
-    fn stand(&mut self, class: &ModelClass) {
-        let now = self.clock.now();
-        self.classes.get(class, &self.config, now);
-        let head = self.lanes.head(class).and_then(|id| self.jobs.get(&id));
-        self.classes.stand(class, head, &self.config, now);
+    fn waiting(&self, rank: Priority) -> usize {
+        let orders = self.classes.table.iter().map(|(_, class)| &class.order);
+        orders.map(|order| order.tiers.get(rank).waiting + order.parking.len(rank)).sum()
     }
 }

@@ -3,8 +3,11 @@ use super::{
     Effect, Scheduler, Settlement,
     gate::plausible,
     job::{Lease, Place},
+    keys::{ClassKey, TenantKey},
 };
-use crate::domain::{AccountFault, Entropy, JobId, ModelClass, Outcome, Span, Timestamp, Verdict};
+use crate::domain::{
+    AccountFault, Entropy, JobError, JobId, Outcome, RateLimits, Span, Timestamp, Verdict,
+};
 
 /// What an answer proves about a gate or a pause.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,7 +28,8 @@ struct Judgment {
 /// One attempt that has ended.
 struct Ended {
     job: JobId,
-    class: ModelClass,
+    tenant: TenantKey,
+    class: ClassKey,
     lease: Lease,
 }
 
@@ -39,19 +43,48 @@ impl Scheduler {
         now: Timestamp,
         chance: Entropy,
     ) -> Option<Verdict> {
-        let now = self.clock.see(now);
+        let now = self.look(now);
         let Settlement { job, lease, outcome, limits } = settlement;
         let ended = self.end_lease(job, lease)?;
-        let class = self.classes.get(&ended.class, &self.config, now);
-        class.settle(&ended.lease, &outcome, limits, now);
+        self.settle_tokens(&ended, &outcome, limits, now);
         self.weigh(&ended, &outcome, now);
         let mut judgment = self.judge(&ended, &outcome, now, chance);
         if ended.lease.canceled {
             judgment = Judgment::ENDED;
         }
+        if let Outcome::Throttled { .. } = outcome {
+            self.blame(ended.class);
+        } else if let Outcome::Completed { usage } = outcome {
+            self.count_input(ended.tenant, usage.input);
+        }
         self.carry_out(ended.job, &judgment, now);
-        self.stand(&ended.class);
+        self.classes.touch(ended.class);
         Some(judgment.verdict)
+    }
+
+    /// The class learns what was used, and the lane is charged for that
+    /// instead of what was expected.
+    fn settle_tokens(
+        &mut self,
+        ended: &Ended,
+        outcome: &Outcome,
+        limits: Option<RateLimits>,
+        now: Timestamp,
+    ) {
+        let Ended { tenant, class: key, lease, .. } = ended;
+        if let Some(class) = self.classes.get_mut(*key) {
+            let tariff = class.tariff(&self.config);
+            let used = class.settle(lease, outcome, limits, (&self.config, now));
+            let lane = self.hall.find(*tenant, *key, lease.rank);
+            if let Some(account) = lane.and_then(|lane| self.hall.account_mut(lane)) {
+                let most = tariff.burst(self.config.order.burst_quanta);
+                account.correct(lease.price, used, most);
+            }
+        }
+        self.touch_if_capped(*tenant);
+        if let Some(tenant) = self.hall.tenants.get_mut(tenant.0) {
+            tenant.end(lease.rank);
+        }
     }
 
     fn carry_out(&mut self, id: JobId, judgment: &Judgment, now: Timestamp) {
@@ -76,8 +109,8 @@ impl Scheduler {
         if job.submission.lease != number {
             return None;
         }
-        let ended =
-            Ended { job: id, class: job.submission.class.clone(), lease: lease.as_ref().clone() };
+        let (tenant, class) = (job.tenant, job.class);
+        let ended = Ended { job: id, tenant, class, lease: lease.as_ref().clone() };
         self.leases.remove(&(ended.lease.until, ended.job));
         Some(ended)
     }
@@ -91,14 +124,15 @@ impl Scheduler {
             }
             Outcome::Throttled { .. } => (None, Some(Evidence::Unclear)),
             Outcome::Account { .. } => (Some(Evidence::Unclear), None),
+            Outcome::Transient { error, .. } if is_fault(error) => (None, Some(Evidence::Unclear)),
             Outcome::Transient { .. }
             | Outcome::NotStarted
             | Outcome::Lost
             | Outcome::AlreadyEnded => (Some(Evidence::Unclear), Some(Evidence::Unclear)),
         };
-        if let Some(evidence) = gate {
-            let class = self.classes.get(&ended.class, &self.config, now);
-            class.gate.answer(ended.job, evidence, now);
+        if let (Some(evidence), Some(class)) = (gate, self.classes.get_mut(ended.class)) {
+            let under_way = class.known.budget.held().0.get();
+            class.known.gate.answer(ended.job, evidence, (under_way, self.config.slots), now);
         }
         if let Some(evidence) = account {
             self.account.answer(ended.job, evidence, now);
@@ -117,7 +151,11 @@ impl Scheduler {
             Outcome::Completed { .. } | Outcome::Permanent { .. } | Outcome::AlreadyEnded => {
                 Judgment::ENDED
             }
-            Outcome::Transient { retry_after, .. } => self.failed(ended.job, *retry_after, chance),
+            Outcome::Transient { error, retry_after, begun } => {
+                let fault = (error, *retry_after, *begun);
+                let stood_in = self.upstream_failed(ended, fault, now, chance);
+                stood_in.unwrap_or_else(|| self.failed(ended.job, *retry_after, chance))
+            }
             Outcome::Lost => self.failed(ended.job, None, chance),
             Outcome::Throttled { retry_after, .. } => {
                 self.throttled(ended, *retry_after, now, chance)
@@ -131,6 +169,29 @@ impl Scheduler {
             }
             Outcome::NotStarted => Judgment::back_in_place(Span::ZERO),
         }
+    }
+
+    /// The gate hears of it. A job that was the probe of an upstream that is
+    /// down stood in for all that wait: that uses up no attempt.
+    fn upstream_failed(
+        &mut self,
+        ended: &Ended,
+        (error, retry_after, begun): (&JobError, Option<Span>, bool),
+        now: Timestamp,
+        chance: Entropy,
+    ) -> Option<Judgment> {
+        if !is_fault(error) {
+            return None;
+        }
+        let class = self.classes.get_mut(ended.class)?;
+        let others = class.order.waiting() > 0 || !class.order.parking.is_empty();
+        let stood_in = class.known.gate.is_probe(ended.job) && others;
+        let wait = class.known.gate.outage(retry_after, chance);
+        class.known.gate.fault(ended.job, wait, self.config.outage_after, now);
+        if !stood_in || begun || error.kind != OVERLOADED {
+            return None;
+        }
+        self.refused(ended.job, wait, None)
     }
 
     /// An attempt is used up.
@@ -163,24 +224,29 @@ impl Scheduler {
         now: Timestamp,
         chance: Entropy,
     ) -> Judgment {
-        let gate = &mut self.classes.get(&ended.class, &self.config, now).gate;
-        let wait = gate.wait(retry_after, chance);
-        gate.refuse(ended.job, wait, now);
-        let Some(job) = self.jobs.get_mut(&ended.job) else {
+        let own = retry_after.filter(|wish| !plausible(*wish)).map(|wish| wish.min(LONGEST_WISH));
+        let Some(class) = self.classes.get_mut(ended.class) else {
             return Judgment::ENDED;
         };
+        let wait = class.known.gate.wait(retry_after, chance);
+        class.known.gate.refuse(ended.job, wait, now);
+        self.refused(ended.job, wait, own).unwrap_or(Judgment::ENDED)
+    }
+
+    /// The job did not run, for a reason that is not its own. That may happen
+    /// often, but not for ever.
+    fn refused(&mut self, id: JobId, wait: Span, delay: Option<Span>) -> Option<Judgment> {
+        let job = self.jobs.get_mut(&id)?;
         job.throttled = job.throttled.saturating_add(1);
         let attempt_used = job.throttled > self.config.free_throttles;
         let submission = &mut job.submission;
         submission.attempts = submission.attempts.saturating_add(attempt_used.into());
-        let own = retry_after.filter(|wish| !plausible(*wish));
-        let delay = own.map(|wish| wish.min(LONGEST_WISH));
         let verdict = if submission.attempts >= self.config.attempts(submission.priority) {
             Verdict::DeadLetter
         } else {
             Verdict::Retry { after: delay.unwrap_or(wait), attempt_used }
         };
-        Judgment { verdict, delay }
+        Some(Judgment { verdict, delay })
     }
 }
 
@@ -193,6 +259,15 @@ impl Judgment {
         Self { verdict: Verdict::Retry { after, attempt_used: false }, delay: None }
     }
 }
+
+/// Whether an error tells of the upstream, and not of us or the job.
+fn is_fault(error: &JobError) -> bool {
+    FAULTS.contains(&error.kind.as_str())
+}
+
+/// The upstream is there, and has no room: it has not begun to work.
+const OVERLOADED: &str = "overloaded_error";
+const FAULTS: [&str; 5] = [OVERLOADED, "api_error", "timeout_error", "timeout", "connection_error"];
 
 /// Nobody waits longer for one job's sake, whatever the upstream wishes.
 pub(super) const LONGEST_WISH: Span = Span::from_secs(600);

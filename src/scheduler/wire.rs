@@ -1,5 +1,5 @@
 //! What goes into the scheduler, and what comes out.
-use super::PerPriority;
+use super::{DemotionReason, PerPriority};
 use crate::domain::{
     AccountFault, JobId, ModelClass, Outcome, Plan, Priority, Queue, RateLimits, TenantId,
     Timestamp, Usage, as_rfc3339,
@@ -107,6 +107,8 @@ pub enum Wake {
     GateOpens,
     /// The account may be tried again.
     PauseEnds,
+    /// A tenant gets its priorities back.
+    DemotionEnds,
 }
 
 /// Why a job waits, and for how long.
@@ -122,6 +124,20 @@ pub struct WaitingFor {
     /// slots are free.
     #[serde(serialize_with = "as_rfc3339")]
     pub estimated_start: Timestamp,
+    /// Its tenant has lost its priorities.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub demotion: Option<Demoted>,
+}
+
+/// A tenant's jobs are served as batch for a while.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Demoted {
+    /// What for.
+    pub reason: DemotionReason,
+    /// It ends by itself.
+    #[serde(serialize_with = "as_rfc3339")]
+    pub until: Timestamp,
 }
 
 /// What a job waits for.
@@ -152,6 +168,8 @@ pub struct State {
     pub running: usize,
     /// How many may be.
     pub slots: u32,
+    /// How many tenants have lost their priorities.
+    pub demoted: usize,
     /// Why nothing is released, if so.
     pub paused: Option<Paused>,
 }

@@ -43,7 +43,7 @@ impl DeskPorts for Ports {
 
 /// Reading never fails: a storage that cannot be read lets nobody begin.
 impl DeskStore for Ports {
-    fn jobs(&self) -> PortResult<Vec<Row>> {
+    fn rows(&self) -> PortResult<Vec<Row>> {
         Ok(self.world().object.storage.rows())
     }
 

@@ -2,7 +2,6 @@
 use super::ports::Ports;
 use super::stage::Process;
 use super::world::Inner;
-use crate::domain::JobId;
 use crate::pipeline::desk::{Desk, SNAPSHOT};
 use crate::pipeline::turn::Turn;
 use crate::scheduler::{Change, Row};
@@ -23,7 +22,7 @@ pub(super) struct Object {
 /// Survives everything but its own removal.
 #[derive(Default)]
 pub(super) struct Storage {
-    rows: RefCell<BTreeMap<JobId, String>>,
+    rows: RefCell<BTreeMap<String, String>>,
     notes: RefCell<BTreeMap<&'static str, String>>,
     /// The number of the alarm that is to ring.
     pub(super) alarm: Cell<Option<u64>>,
@@ -48,19 +47,20 @@ impl Storage {
         let mut rows = self.rows.borrow_mut();
         for change in &turn.changes {
             match change {
-                Change::Put(row) => drop(rows.insert(row.id(), row.to_json())),
-                Change::Delete(job) => drop(rows.remove(job)),
+                Change::Put(row) => drop(rows.insert(row.key(), row.to_json())),
+                Change::Delete(key) => drop(rows.remove(key)),
             }
         }
         self.set_note(SNAPSHOT, turn.snapshot.clone());
     }
 
     pub(super) fn rows(&self) -> Vec<Row> {
-        self.rows.borrow().values().filter_map(|row| Row::from_json(row)).collect()
+        let rows = self.rows.borrow();
+        rows.iter().filter_map(|(key, row)| Row::read(key, row)).collect()
     }
 
     pub(super) fn jobs(&self) -> usize {
-        self.rows.borrow().len()
+        self.rows.borrow().keys().filter(|key| key.starts_with("job/")).count()
     }
 
     pub(super) fn note(&self, name: &str) -> Option<String> {

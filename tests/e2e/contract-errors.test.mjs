@@ -18,7 +18,7 @@ test('healthz tells without a key that the Worker lives and what the scheduler d
   assert.equal(reply.status, 200);
   assert.equal(reply.body.status, 'ok');
   assert.ok(reply.body.wasmMemoryBytes > 65_536);
-  assert.deepEqual(reply.body.scheduler, { waiting: NO_JOBS, delayed: 0, running: 0, slots: 32, paused: null });
+  assert.deepEqual(reply.body.scheduler, { waiting: NO_JOBS, delayed: 0, running: 0, slots: 32, demoted: 0, paused: null });
 });
 
 test('a path that nobody knows is not found', async () => {

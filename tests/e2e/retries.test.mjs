@@ -10,7 +10,8 @@ let world;
 let acme;
 
 before(async () => {
-  const vars = { BACKOFF_CRITICAL_MS: String(BACKOFF_MS) };
+  // Each job for itself: how an outage is recognised is in `outage`.
+  const vars = { BACKOFF_CRITICAL_MS: String(BACKOFF_MS), OUTAGE_AFTER: '1000' };
   world = await stage({ vars, claude: { rawDir: FIXTURES } });
   acme = await world.tenant('acme');
 });

@@ -22,6 +22,10 @@ impl Bucket {
         i128::from(self.limit) * i128::from(self.depth)
     }
 
+    pub(crate) fn is_full(&self) -> bool {
+        self.level == self.capacity()
+    }
+
     pub(crate) fn flow(&mut self, now: u64) {
         self.level += i128::from(self.limit) * i128::from(now - self.at);
         self.at = now;
@@ -33,19 +37,32 @@ impl Bucket {
         self.lost.push(self.taken - (self.capacity() - self.level));
     }
 
-    pub(crate) fn fits(&self, need: u64) -> bool {
-        self.level >= units(need.min(10 * self.limit)).min(self.capacity())
+    /// Whether `need` may be taken while `keep` percent of the bucket, and
+    /// `hold`, stay.
+    pub(crate) fn fits(&self, need: u64, keep: u32, hold: i128) -> bool {
+        let keep = self.capacity() * i128::from(keep) / 100;
+        let all = units(self.bounded(need)) + keep + hold * 60_000;
+        self.level >= all.min(self.capacity())
+    }
+
+    /// Whether `need` may be taken, or nearly all there can be.
+    pub(crate) fn nearly_fits(&self, need: u64) -> bool {
+        self.level >= units(self.bounded(need)).min(self.capacity() * 9 / 10)
+    }
+
+    pub(crate) fn bounded(&self, need: u64) -> u64 {
+        need.min(10 * self.limit)
     }
 
     pub(crate) fn take(&mut self, need: u64) -> (u64, i128) {
-        let need = need.min(10 * self.limit);
+        let need = self.bounded(need);
         self.level -= units(need);
         self.taken += units(need);
         (need, self.taken)
     }
 
     pub(crate) fn settle(&mut self, (held, end): (u64, i128), used: u64) {
-        let over = units(held) - units(used.min(10 * self.limit));
+        let over = units(held) - units(self.bounded(used));
         let lost = self.lost.iter().copied().max().unwrap_or(0).max(0);
         self.level += over.min((end - lost).max(0));
         self.level_out();

@@ -3,28 +3,44 @@
 
 mod account;
 mod bucket;
+mod choice;
+mod class;
+mod demotion;
+mod floors;
+mod gate;
+mod order;
+mod parked;
+mod settle;
 
 use account::Pause;
-use bucket::Bucket;
+use class::Class;
 use claude_pipeline::{domain::*, scheduler::*};
+use demotion::Tenant;
+use floors::Floors;
 use std::collections::BTreeMap;
 
 pub(crate) struct Model {
-    config: Config,
+    pub(crate) config: Config,
     pub(crate) now: u64,
     wall: u64,
     pub(crate) jobs: Vec<Job>,
-    classes: BTreeMap<ModelClass, Class>,
+    classes: Vec<Class>,
+    tenants: BTreeMap<TenantId, Tenant>,
     pause: Option<Pause>,
+    /// How the ranks stand between the classes.
+    floors: Floors,
     next_order: u64,
     pub(crate) effects: Vec<Effect>,
     /// Every release there was, for the laws.
     pub(crate) ledger: Vec<Entry>,
+    /// How often what happened, to see that a test reaches it.
+    pub(crate) seen: BTreeMap<&'static str, u64>,
 }
 
 #[derive(Clone)]
 pub(crate) struct Job {
     pub(crate) submission: Submission,
+    class: usize,
     order: u64,
     throttled: u32,
     pub(crate) place: Place,
@@ -32,8 +48,16 @@ pub(crate) struct Job {
 
 #[derive(Clone, PartialEq)]
 pub(crate) enum Place {
-    Waiting,
-    Delayed { until: u64 },
+    /// In the lane of its tenant with this rank.
+    Waiting(Priority),
+    /// Too large to wait in a lane, which had this rank.
+    Parked {
+        since: u64,
+        rank: Priority,
+    },
+    Delayed {
+        until: u64,
+    },
     Leased(Lease),
 }
 
@@ -41,6 +65,8 @@ pub(crate) enum Place {
 pub(crate) struct Lease {
     since: u64,
     until: u64,
+    rank: Priority,
+    price: i128,
     /// Requests, input, output: how much, and the bucket's total after it.
     held: [(u64, i128); 3],
     entry: usize,
@@ -50,31 +76,30 @@ pub(crate) struct Lease {
 pub(crate) struct Entry {
     pub(crate) at: u64,
     pub(crate) class: ModelClass,
+    pub(crate) tenant: TenantId,
+    pub(crate) rank: Priority,
+    pub(crate) price: i128,
     pub(crate) reserved: [u64; 3],
     /// What came of it: at most this was used.
     pub(crate) charged: [u64; 3],
 }
 
-struct Class {
-    buckets: [Bucket; 3],
-    /// `None`: open. Else until when, how many refusals, and which probe.
-    gate: Option<(u64, u32, Option<JobId>)>,
-    mean: Option<u64>,
-}
-
 impl Model {
-    pub(crate) fn new(config: Config, now: Timestamp) -> Self {
+    pub(crate) fn new(config: &Config, now: Timestamp) -> Self {
         let now = now.as_millis();
         Self {
-            config,
+            config: *config,
             now,
             wall: now,
             jobs: Vec::new(),
-            classes: BTreeMap::new(),
+            classes: Vec::new(),
+            tenants: BTreeMap::new(),
             pause: None,
+            floors: Floors::default(),
             next_order: 0,
             effects: Vec::new(),
             ledger: Vec::new(),
+            seen: BTreeMap::new(),
         }
     }
 
@@ -87,9 +112,10 @@ impl Model {
             self.wall = wall;
         }
         let now = self.now;
-        for class in self.classes.values_mut() {
+        for class in &mut self.classes {
             class.buckets.iter_mut().for_each(|bucket| bucket.flow(now));
         }
+        self.forget_lanes();
     }
 
     pub(crate) fn submit(&mut self, submission: Submission) {
@@ -102,33 +128,51 @@ impl Model {
             self.effects.push(Effect::DeadLetter { job, attempts });
             return;
         }
-        self.class(&submission.class);
+        let class = self.class(&submission.class);
         self.jobs.push(Job {
+            class,
             submission,
             order: self.next_order,
             throttled: 0,
-            place: Place::Waiting,
+            place: Place::Delayed { until: self.now },
         });
+        self.put_in(self.jobs.len() - 1);
     }
 
     pub(crate) fn cancel(&mut self, id: JobId) {
         let Some(at) = self.find(id) else { return };
-        match &mut self.jobs[at].place {
-            Place::Leased(lease) => lease.canceled = true,
-            Place::Waiting | Place::Delayed { .. } => drop(self.jobs.remove(at)),
+        if let Place::Leased(lease) = &mut self.jobs[at].place {
+            lease.canceled = true;
+            return;
+        }
+        let job = self.jobs.remove(at);
+        match job.place {
+            Place::Waiting(rank) => self.left(job.class, rank, &job.submission.tenant),
+            Place::Parked { .. } => self.note("parked job canceled"),
+            Place::Delayed { .. } | Place::Leased(_) => {}
         }
     }
 
     pub(crate) fn dispatch(&mut self) {
-        let now = self.now;
-        for job in &mut self.jobs {
-            if matches!(job.place, Place::Delayed { until } if until <= now) {
-                job.place = Place::Waiting;
-            }
-        }
+        self.lift_demotions();
+        self.end_delays();
         self.ask();
-        while let Some(at) = self.next() {
-            self.release(at);
+        while let Some(next) = self.next() {
+            self.release(&next);
+        }
+    }
+
+    fn end_delays(&mut self) {
+        let delayed = self.jobs.iter().filter_map(|job| match job.place {
+            Place::Delayed { until } if until <= self.now => Some((until, job.submission.job)),
+            Place::Delayed { .. } | Place::Waiting(_) | Place::Parked { .. } | Place::Leased(_) => {
+                None
+            }
+        });
+        let mut due: Vec<_> = delayed.collect();
+        due.sort_unstable();
+        for (_, id) in due {
+            self.find(id).into_iter().for_each(|at| self.put_in(at));
         }
     }
 
@@ -142,111 +186,56 @@ impl Model {
                 lease.until = self.now + self.config.ask_again.as_millis();
             }
         }
-        due.sort();
+        due.sort_unstable();
         let asked = due.into_iter();
         let asked = asked.map(|(_, job, lease)| Effect::Reconcile { job, lease });
         self.effects.extend(asked);
-    }
-
-    /// The most urgent, oldest job of those that are first in their class, if
-    /// their class may go.
-    fn next(&self) -> Option<usize> {
-        let running = self.jobs.iter().filter(|job| job.lease().is_some()).count();
-        let paused = self.pause.as_ref().is_some_and(|pause| !pause.over(self.now));
-        if running >= self.config.slots as usize || paused {
-            return None;
-        }
-        let rank = |at: &usize| (self.jobs[*at].submission.priority, self.jobs[*at].order);
-        let first_of = |name: &ModelClass| {
-            let waiting = (0..self.jobs.len())
-                .filter(|at| self.jobs[*at].place == Place::Waiting)
-                .filter(|at| self.jobs[*at].submission.class == *name);
-            waiting.min_by_key(rank)
-        };
-        let heads = self.classes.keys().filter_map(first_of);
-        heads.filter(|at| self.may_go(*at)).min_by_key(rank)
-    }
-
-    fn may_go(&self, at: usize) -> bool {
-        let submission = &self.jobs[at].submission;
-        let class = &self.classes[&submission.class];
-        let open = match class.gate {
-            None => true,
-            Some((until, _, probe)) => probe.is_none() && until <= self.now,
-        };
-        let need = class.need(submission.estimate, self.config.output_guess.get());
-        open && class.buckets.iter().zip(need).all(|(bucket, need)| bucket.fits(need))
-    }
-
-    fn release(&mut self, at: usize) {
-        let job = &mut self.jobs[at];
-        let submission = &mut job.submission;
-        submission.lease += 1;
-        let Some(class) = self.classes.get_mut(&submission.class) else {
-            return;
-        };
-        let need = class.need(submission.estimate, self.config.output_guess.get());
-        let mut held = [(0, 0); 3];
-        for ((held, bucket), need) in held.iter_mut().zip(&mut class.buckets).zip(need) {
-            *held = bucket.take(need);
-        }
-        if let Some((_, _, probe)) = &mut class.gate {
-            *probe = Some(submission.job);
-        }
-        if let Some(pause) = &mut self.pause {
-            pause.probe = Some(submission.job);
-        }
-        let lease = self.config.lease(submission.priority);
-        self.effects.push(Effect::Release(Release {
-            job: submission.job,
-            lease: submission.lease,
-            attempt: submission.attempts + 1,
-            until: Timestamp::from_millis(self.wall) + lease,
-            queue: submission.priority.queue(),
-        }));
-        job.place = Place::Leased(Lease {
-            since: self.now,
-            until: self.now + lease.as_millis(),
-            held,
-            entry: self.ledger.len(),
-            canceled: false,
-        });
-        self.ledger.push(Entry {
-            at: self.now,
-            class: submission.class.clone(),
-            reserved: held.map(|(amount, _)| amount),
-            charged: held.map(|(amount, _)| amount),
-        });
     }
 
     pub(crate) fn find(&self, id: JobId) -> Option<usize> {
         self.jobs.iter().position(|job| job.submission.job == id)
     }
 
-    fn class(&mut self, name: &ModelClass) -> &mut Class {
-        let limits = self.config.limits;
-        let (depth, now) = (self.config.depth().as_millis(), self.now);
-        self.classes.entry(name.clone()).or_insert_with(|| Class {
-            buckets: [limits.requests, limits.input, limits.output]
-                .map(|limit| Bucket::full(limit, depth, now)),
-            gate: None,
-            mean: None,
+    fn class(&mut self, name: &ModelClass) -> usize {
+        let known = self.classes.iter().position(|class| class.name == *name);
+        known.unwrap_or_else(|| {
+            self.classes.push(Class::new(name.clone(), &self.config, self.now));
+            self.classes.len() - 1
         })
+    }
+
+    pub(crate) fn note(&mut self, what: &'static str) {
+        *self.seen.entry(what).or_default() += 1;
+    }
+
+    /// Law 6: with all there is to use, somebody uses it.
+    pub(crate) fn assert_busy(&self) {
+        let paused = self.pause.as_ref().is_some_and(|pause| !pause.over(self.now));
+        if paused || !self.slot_free() {
+            return;
+        }
+        for (at, class) in self.classes.iter().enumerate() {
+            if class.buckets.iter().all(bucket::Bucket::is_full) && self.may_go(at) {
+                let idle = self.jobs.iter().all(|job| !self.could_go(job, at));
+                assert!(idle, "{} has all it may use, and jobs that wait", class.name);
+            }
+        }
+    }
+
+    fn could_go(&self, job: &Job, class: usize) -> bool {
+        let rank = match job.place {
+            Place::Waiting(rank) | Place::Parked { rank, .. } => rank,
+            Place::Delayed { .. } | Place::Leased(_) => return false,
+        };
+        job.class == class && !self.capped(&job.submission.tenant, rank)
     }
 }
 
 impl Job {
-    pub(crate) fn lease(&self) -> Option<&Lease> {
+    pub(crate) const fn lease(&self) -> Option<&Lease> {
         match &self.place {
             Place::Leased(lease) => Some(lease),
-            Place::Waiting | Place::Delayed { .. } => None,
+            Place::Waiting(_) | Place::Parked { .. } | Place::Delayed { .. } => None,
         }
-    }
-}
-
-impl Class {
-    fn need(&self, estimate: Usage, guess: u64) -> [u64; 3] {
-        let mean = self.mean.map_or(guess, |mean| mean.div_ceil(16));
-        [1, estimate.input.get(), estimate.output.get().min(mean)]
     }
 }

@@ -13,13 +13,14 @@ pub(crate) struct World {
     pub(crate) log: Vec<(Timestamp, Effect)>,
     /// The last release of each job.
     pub(crate) releases: BTreeMap<JobId, Release>,
-    pub(crate) rows: BTreeMap<JobId, String>,
+    pub(crate) rows: BTreeMap<String, String>,
     pub(crate) snapshot: String,
     /// Settled attempts draw this.
     pub(crate) chance: Entropy,
 }
 
 impl World {
+    #[allow(clippy::large_types_passed_by_value, reason = "made in place, and kept")]
     pub(crate) fn new(config: Config) -> Self {
         let now = Timestamp::from_millis(1_000_000_000);
         let scheduler = Scheduler::new(config, now);
@@ -95,8 +96,8 @@ impl World {
 
     /// Forgets everything that was not stored.
     pub(crate) fn restart(&mut self) {
-        let rows = self.rows.values().filter_map(|row| Row::from_json(row));
-        self.scheduler = Scheduler::restore(self.config, Some(&self.snapshot), rows, self.now);
+        let (snapshot, rows) = (Some(self.snapshot.as_str()), self.stored());
+        self.scheduler = Scheduler::restore(self.config, snapshot, rows, self.now);
         self.turn();
     }
 
@@ -115,11 +116,22 @@ impl World {
     fn store(&mut self) {
         while let Some(change) = self.scheduler.poll_change() {
             match change {
-                Change::Put(row) => self.rows.insert(row.id(), row.to_json()),
-                Change::Delete(job) => self.rows.remove(&job),
+                Change::Put(row) => self.rows.insert(row.key(), row.to_json()),
+                Change::Delete(key) => self.rows.remove(&key),
             };
         }
         self.snapshot = self.scheduler.snapshot();
+    }
+
+    /// All rows, read back.
+    pub(crate) fn stored(&self) -> Vec<Row> {
+        self.rows.iter().filter_map(|(key, row)| Row::read(key, row)).collect()
+    }
+
+    /// The rows of jobs.
+    pub(crate) fn job_rows(&self) -> Vec<String> {
+        let jobs = self.rows.iter().filter(|(key, _)| key.starts_with("job/"));
+        jobs.map(|(_, row)| row.clone()).collect()
     }
 
     /// The numbers of the jobs released so far, in order.
@@ -163,6 +175,15 @@ pub(crate) fn of(priority: Priority, number: u64) -> Submission {
     Submission { priority, ..job(number) }
 }
 
+/// The same job of another tenant.
+pub(crate) fn by(tenant: &str, submission: Submission) -> Submission {
+    Submission { tenant: tenant_of(tenant), ..submission }
+}
+
+pub(crate) fn tenant_of(name: &str) -> TenantId {
+    TenantId::try_from(name.to_owned()).unwrap()
+}
+
 pub(crate) fn on(model: &str, number: u64) -> Submission {
     Submission { class: ModelClass::of(model), ..job(number) }
 }
@@ -188,6 +209,7 @@ pub(crate) fn transient(retry_after: Option<u64>) -> Outcome {
     Outcome::Transient {
         error: JobError::new("overloaded_error", "Overloaded"),
         retry_after: retry_after.map(Span::from_secs),
+        begun: true,
     }
 }
 
@@ -211,12 +233,19 @@ pub(crate) fn secs(seconds: u64) -> Span {
 }
 
 /// 60 requests, 60,000 input and 60,000 output tokens a minute: one, and a
-/// thousand, a second. No slack, so that the figures are round.
+/// thousand, a second. No slack and no headroom, so that the figures are round.
 pub(crate) fn one_a_second() -> Config {
     Config {
         slots: 1_000,
         limits: Limits { requests: 60, input: 60_000, output: 60_000 },
         slack: Span::ZERO,
-        ..Config::default()
+        ..without_headroom()
     }
+}
+
+/// Nothing is kept for anybody else, and nobody has a budget by the day.
+pub(crate) fn without_headroom() -> Config {
+    let order = Ordering { headroom_percent: 0, fresh_percent: 0, ..Ordering::default() };
+    let demotion = DemotionRules { daily_input: Tokens::ZERO, ..DemotionRules::default() };
+    Config { order, demotion, ..Config::default() }
 }

@@ -6,7 +6,7 @@ use crate::pipeline::reconcile::{reconcile, withdraw};
 use crate::pipeline::retry::patiently;
 use crate::pipeline::store::Lease;
 use crate::pipeline::turn::Turn;
-use crate::scheduler::Settlement;
+use crate::scheduler::{Demoted, Settlement};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -14,6 +14,10 @@ impl<P: DeskPorts> Desk<P> {
     /// Starts what a turn decided. One sender at a time: what turns decide
     /// while it waits goes out with its next batch.
     pub(super) fn carry_out(self: &Rc<Self>, turn: Turn) {
+        for (tenant, Demoted { reason, until }) in turn.demoted {
+            let reason = reason.as_str();
+            self.ports.warn(&format!("{tenant} is served as batch until {until}: {reason}"));
+        }
         self.look_after(turn.reconcile);
         self.outbox.borrow_mut().append(turn.outbox);
         if self.outbox.borrow().is_empty() || self.sending.replace(true) {

@@ -7,12 +7,12 @@ use crate::scheduler::{Config, Row};
 /// The object's own storage: it survives the object's eviction. What is
 /// written without an await in between is committed as one.
 pub trait DeskStore {
-    /// Every job's row. One that cannot be read is left to the sweep.
+    /// Every row. A job whose row cannot be read is left to the sweep.
     ///
     /// # Errors
     ///
     /// The storage failed.
-    fn jobs(&self) -> PortResult<Vec<Row>>;
+    fn rows(&self) -> PortResult<Vec<Row>>;
 
     /// Makes a turn durable: its rows, and its snapshot as the note
     /// [`super::SNAPSHOT`].

@@ -7,19 +7,19 @@ const MINUTE: Span = Span::from_secs(60);
 fn it_refills_by_the_limit_each_minute_and_no_further_than_its_depth() {
     let mut bucket = bucket(50);
     bucket.take(tokens(50), at(0));
-    assert_eq!(bucket.fits_at(tokens(1)), at(1_200));
-    assert_eq!(bucket.fits_at(tokens(50)), at(60_000));
+    assert_eq!(bucket.fits_at(tokens(1), 0, Tokens::ZERO), at(1_200));
+    assert_eq!(bucket.fits_at(tokens(50), 0, Tokens::ZERO), at(60_000));
     bucket.take(tokens(1), at(600_000));
-    assert_eq!(bucket.fits_at(tokens(50)), at(601_200));
+    assert_eq!(bucket.fits_at(tokens(50), 0, Tokens::ZERO), at(601_200));
 }
 
 #[test]
 fn a_need_larger_than_the_bucket_waits_for_a_full_one_and_is_paid_back() {
     let mut bucket = bucket(60);
     bucket.take(tokens(1), at(0));
-    assert_eq!(bucket.fits_at(tokens(150)), at(1_000));
+    assert_eq!(bucket.fits_at(tokens(150), 0, Tokens::ZERO), at(1_000));
     bucket.take(tokens(150), at(1_000));
-    assert_eq!(bucket.fits_at(tokens(1)), at(1_000 + 91_000));
+    assert_eq!(bucket.fits_at(tokens(1), 0, Tokens::ZERO), at(1_000 + 91_000));
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn what_was_held_too_much_comes_back() {
     let mut bucket = bucket(1_000);
     let hold = bucket.take(tokens(900), at(0));
     bucket.settle(hold, tokens(100), at(0));
-    assert_eq!(bucket.fits_at(tokens(900)), at(0));
+    assert_eq!(bucket.fits_at(tokens(900), 0, Tokens::ZERO), at(0));
     assert_eq!(bucket.held(), Tokens::ZERO);
 }
 
@@ -36,7 +36,7 @@ fn what_was_held_too_little_is_paid_later() {
     let mut bucket = bucket(1_000);
     let hold = bucket.take(tokens(900), at(0));
     bucket.settle(hold, tokens(1_100), at(0));
-    assert_eq!(bucket.fits_at(tokens(1)), at(60 * 101));
+    assert_eq!(bucket.fits_at(tokens(1), 0, Tokens::ZERO), at(60 * 101));
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn a_bucket_that_was_full_meanwhile_gives_nothing_back() {
     let old = bucket.take(tokens(500), at(0));
     bucket.take(tokens(1_000), at(30_000));
     bucket.settle(old, Tokens::ZERO, at(30_000));
-    assert_eq!(bucket.fits_at(tokens(1)), at(30_060));
+    assert_eq!(bucket.fits_at(tokens(1), 0, Tokens::ZERO), at(30_060));
     bucket.assert_sound();
 }
 
@@ -53,9 +53,9 @@ fn a_bucket_that_was_full_meanwhile_gives_nothing_back() {
 fn an_absurd_need_delays_the_others_by_minutes_only() {
     let mut bucket = bucket(1_000);
     let hold = bucket.take(tokens(u64::MAX), at(0));
-    assert_eq!(bucket.fits_at(tokens(1_000)), at(600_000));
+    assert_eq!(bucket.fits_at(tokens(1_000), 0, Tokens::ZERO), at(600_000));
     bucket.settle(hold, Tokens::ZERO, at(0));
-    assert_eq!(bucket.fits_at(tokens(1_000)), at(0));
+    assert_eq!(bucket.fits_at(tokens(1_000), 0, Tokens::ZERO), at(0));
 }
 
 #[test]
@@ -64,17 +64,17 @@ fn absurd_limits_and_moments_do_not_overflow() {
     let hold = bucket.take(tokens(u64::MAX), at(u64::MAX));
     bucket.settle(hold, tokens(u64::MAX), at(0));
     bucket.assert_sound();
-    assert_eq!(self::bucket(0).fits_at(tokens(u64::MAX)), at(0));
+    assert_eq!(self::bucket(0).fits_at(tokens(u64::MAX), 0, Tokens::ZERO), at(0));
 }
 
 #[test]
 fn the_upstream_is_believed_when_it_says_that_less_is_left() {
     let mut bucket = bucket(60);
     bucket.lower(tokens(10), Span::from_secs(5), at(0));
-    assert_eq!(bucket.fits_at(tokens(15)), at(0));
-    assert_eq!(bucket.fits_at(tokens(16)), at(1_000));
+    assert_eq!(bucket.fits_at(tokens(15), 0, Tokens::ZERO), at(0));
+    assert_eq!(bucket.fits_at(tokens(16), 0, Tokens::ZERO), at(1_000));
     bucket.lower(tokens(40), Span::ZERO, at(0));
-    assert_eq!(bucket.fits_at(tokens(16)), at(1_000));
+    assert_eq!(bucket.fits_at(tokens(16), 0, Tokens::ZERO), at(1_000));
 }
 
 #[test]
@@ -82,11 +82,11 @@ fn another_limit_changes_the_refill_and_the_depth_at_once() {
     let mut bucket = bucket(60);
     bucket.take(tokens(60), at(0));
     bucket.believe(600, at(0));
-    assert_eq!(bucket.fits_at(tokens(100)), at(10_000));
+    assert_eq!(bucket.fits_at(tokens(100), 0, Tokens::ZERO), at(10_000));
     bucket.believe(6, at(60_000));
-    assert_eq!(bucket.fits_at(tokens(6)), at(60_000));
+    assert_eq!(bucket.fits_at(tokens(6), 0, Tokens::ZERO), at(60_000));
     bucket.take(tokens(6), at(60_000));
-    assert_eq!(bucket.fits_at(tokens(1)), at(70_000));
+    assert_eq!(bucket.fits_at(tokens(1), 0, Tokens::ZERO), at(70_000));
 }
 
 fn bucket(limit: u64) -> Bucket {

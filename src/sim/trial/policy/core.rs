@@ -10,7 +10,7 @@ use crate::{
         BucketLevel, Entropy, JobError, JobId, Limits, ModelClass, Outcome, Plan, RateLimits, Span,
         TenantId, Timestamp, Tokens, Usage,
     },
-    scheduler::{Config, Effect, PerPriority, Scheduler, Settlement, Submission},
+    scheduler::{Config, DemotionRules, Effect, PerPriority, Scheduler, Settlement, Submission},
 };
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -54,6 +54,8 @@ pub fn config_for(scenario: &Scenario) -> Config {
         burst: Span::from_millis((upstream.burst_s * 1_000.0).round() as u64),
         timeout: PerPriority { critical: long, standard: long, batch: long },
         free_throttles: u32::MAX,
+        // A tenant's own budget is no part of these workloads.
+        demotion: DemotionRules { daily_input: Tokens::ZERO, ..DemotionRules::default() },
         ..Config::default()
     }
 }
@@ -133,7 +135,7 @@ impl Policy for Core {
             }
             Answer::Failed => {
                 let error = error("overloaded_error");
-                (Outcome::Transient { error, retry_after: None }, None)
+                (Outcome::Transient { error, retry_after: None, begun: false }, None)
             }
         };
         self.settle(job, outcome, limits, now);
@@ -162,6 +164,10 @@ impl Policy for Core {
     fn wakes_at(&self) -> Option<f64> {
         let (at, _) = self.scheduler.next_deadline()?;
         Some(at.since(START).as_millis() as f64 / 1_000.0)
+    }
+
+    fn operations(&self) -> Option<u64> {
+        Some(self.scheduler.steps())
     }
 }
 
