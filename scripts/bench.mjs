@@ -7,11 +7,12 @@ import { gzipSync } from 'node:zlib';
 import { buildWorker } from './build.mjs';
 import { CommandFailed, ROOT, main } from './progress.mjs';
 import { memory } from './bench/memory.mjs';
+import { scheduler } from './bench/scheduler.mjs';
 import { cpuMillis, openWorld } from './bench/world.mjs';
 
 const { values } = parseArgs({ options: { only: { type: 'string' } }, allowPositionals: true });
 
-const MEASUREMENTS = { size, start, submit, idle, drain, inline, memory };
+const MEASUREMENTS = { size, start, submit, idle, drain, scheduler, inline, memory };
 
 await main(async () => {
   await buildWorker();
