@@ -131,8 +131,7 @@ impl Scheduler {
         }
         let order = self.next_order;
         self.next_order = order.saturating_add(1);
-        let job = self.known(submission, order);
-        self.enter(job)
+        self.enter(submission, order)
     }
 
     /// Ends a job by its owner's wish, or because it is known to have ended.

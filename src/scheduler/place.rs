@@ -15,15 +15,14 @@ impl Scheduler {
     }
 
     /// Takes a new job in, unless it may not be tried any more.
-    pub(super) fn enter(&mut self, job: Job) -> Submitted {
-        let attempts = job.submission.attempts;
-        let id = job.submission.job;
+    pub(super) fn enter(&mut self, submission: Submission, order: u64) -> Submitted {
+        let Submission { job: id, attempts, priority, .. } = submission;
         self.changed.insert(id);
-        if attempts >= self.config.attempts(job.submission.priority) {
+        if attempts >= self.config.attempts(priority) {
             self.effects.push_back(Effect::DeadLetter { job: id, attempts });
-            self.hall.changed(job.tenant);
             return Submitted::DeadLettered;
         }
+        let job = self.known(submission, order);
         self.keep(job);
         self.wait(id);
         Submitted::New

@@ -81,8 +81,12 @@ impl Scheduler {
         }
         let unseated: Vec<_> = jobs.into_iter().filter_map(|job| scheduler.readmit(job)).collect();
         scheduler.seat_all();
-        for job in unseated {
-            scheduler.enter(job);
+        for Job { submission, order, throttled, .. } in unseated {
+            let id = submission.job;
+            scheduler.enter(submission, order);
+            if let Some(job) = scheduler.jobs.get_mut(&id) {
+                job.throttled = throttled;
+            }
         }
         scheduler.abandon_probes();
         let jobs = &scheduler.jobs;
