@@ -152,6 +152,49 @@ fn others_flow_around_a_large_job_and_then_make_way_for_it() {
 }
 
 #[test]
+fn large_jobs_of_one_tenant_get_no_more_than_its_share() {
+    let mut world = World::new(published());
+    let large = |number| Submission { estimate: usage(20_000, 0), ..job(number) };
+    world.submit_all((1..=40).map(|number| by("large", large(number))));
+    let used = backlog(&mut world, Priority::Standard, 4, 1_200);
+    let share = used[0] * 100 / (used[0] + used[1]);
+    assert!((10..=25).contains(&share), "a fifth is its share: {share} %");
+}
+
+#[test]
+fn a_large_batch_job_is_not_starved_by_more_urgent_ones() {
+    let mut world = World::new(published());
+    let large = |number| Submission { estimate: usage(20_000, 0), ..of(Priority::Batch, number) };
+    world.submit_all((1..=9).map(|number| by("large", large(number))));
+    let used = backlog(&mut world, Priority::Critical, 4, 2_400);
+    let share = used[0] * 100 / (used[0] + used[1]);
+    assert!((4..=12).contains(&share), "5 of 75 is its priority's share: {share} %");
+}
+
+/// Keeps small jobs of some tenants waiting, and says what the large ones and
+/// the small ones used.
+fn backlog(world: &mut World, priority: Priority, tenants: u64, seconds: u64) -> [u64; 2] {
+    let (mut used, mut next, mut waiting) = ([0, 0], 1_000, 0);
+    for _ in 0..seconds / 10 {
+        let missing = 15 * tenants - waiting;
+        world.submit_all((next..next + missing).map(|number| {
+            let of = Submission { estimate: usage(1_000, 0), ..small(priority, number) };
+            by(&format!("t{}", number % tenants), of)
+        }));
+        (next, waiting) = (next + missing, waiting + missing);
+        world.pass(secs(10));
+        for number in world.released() {
+            let input = if number < 1_000 { 20_000 } else { 1_000 };
+            used[usize::from(number >= 1_000)] += input;
+            waiting -= u64::from(number >= 1_000);
+            world.settle(number, Outcome::Completed { usage: usage(input, 0) });
+        }
+        world.clear();
+    }
+    used
+}
+
+#[test]
 fn what_is_selected_by_lot_still_starves_nobody() {
     let order = Ordering { policy: Policy::Draw { critical_percent: 90 }, ..one_a_second().order };
     let mut world = World::new(Config { slots: 1, order, ..one_a_second() });

@@ -60,9 +60,14 @@ pub(super) enum From {
 impl Ballot<'_> {
     pub(super) fn hold(mut self) -> Next {
         let shares = self.order.shares(&self.config.order, self.tariff);
-        let savings = self.savings();
+        let savings = self.savings(&shares);
         let patience = self.config.order.park;
         let mut wait = self.order.parking.next_patience((patience, self.now));
+        match self.try_saved(savings.as_ref()) {
+            Some(Next::Wait(until)) => wait = Some(wait.map_or(until, |other| other.min(until))),
+            Some(next) => return next,
+            None => {}
+        }
         for place in self.places(&shares) {
             let earliest = match self.try_parked(place, &shares, savings.as_ref()) {
                 Some(Next::Go(candidate)) => return Next::Go(candidate),
@@ -95,13 +100,13 @@ impl Ballot<'_> {
         let (rank, need) = (place.priority, self.tariff.need(estimate));
         let margin = Margin {
             keep: if self.probing { 0 } else { self.keep(place, fresh, shares) },
-            hold: savings.filter(|it| it.rank <= rank).map(|it| (it.need, it.saved)),
+            hold: savings.map(|it| (it.need, it.saved)),
         };
         let price = self.tariff.cost(need);
         let fits = self.budget.fits_at(need, margin);
         Some(if fits <= self.now {
             Next::Go(Candidate { rank, order, job, need, price, from: From::Lane(key) })
-        } else if self.tariff.is_oversized(price) {
+        } else if self.tariff.is_oversized(price) && !self.order.parking.is_full() {
             Next::Park(key)
         } else {
             Next::Wait(fits)
@@ -115,23 +120,29 @@ impl Ballot<'_> {
         let capped = |it: &&Parked| self.hall.is_capped(it.tenant, rank, self.config);
         let parked = self.order.parking.of(rank).find(|it| !capped(it))?;
         let need = self.tariff.need(parked.estimate);
-        let own = savings.filter(|it| it.job == parked.job);
-        let fits = if own.is_some_and(|it| it.saved.is_full()) {
-            self.budget.nearly_fits_at(need)
-        } else {
-            let others = savings.filter(|it| own.is_none() && it.rank <= rank);
-            let hold = others.map(|it| (it.need, it.saved));
-            let margin = Margin { keep: self.keep(place, false, shares), hold };
-            self.budget.fits_at(need, margin)
-        };
-        if fits <= self.now {
-            let from = From::Parked { since: parked.since };
-            let price = self.tariff.cost(need);
-            let Parked { order, job, .. } = *parked;
-            return Some(Next::Go(Candidate { rank, order, job, need, price, from }));
+        let others = savings.filter(|it| it.job != parked.job);
+        let hold = others.map(|it| (it.need, it.saved));
+        let margin = Margin { keep: self.keep(place, false, shares), hold };
+        Some(self.unparked(parked, self.budget.fits_at(need, margin)))
+    }
+
+    /// The job that is saved up for goes before all others, once all of it is
+    /// saved: its tenant has had no more than its share.
+    fn try_saved(&self, savings: Option<&Savings>) -> Option<Next> {
+        let Savings { job, need, full_at, .. } = savings?;
+        let parked = self.order.parking.all().find(|parked| parked.job == *job)?;
+        let capped = self.hall.is_capped(parked.tenant, parked.rank, self.config);
+        let fits = self.budget.nearly_fits_at(*need).max(*full_at);
+        Some(self.unparked(parked, fits)).filter(|_| !capped)
+    }
+
+    fn unparked(&self, parked: &Parked, fits: Timestamp) -> Next {
+        if fits > self.now {
+            return Next::Wait(fits);
         }
-        let saved = own.map(|it| it.full_at.max(self.budget.nearly_fits_at(need)));
-        Some(Next::Wait(saved.map_or(fits, |saved| saved.min(fits))))
+        let Parked { rank, since, job, order, paid: price, .. } = *parked;
+        let (need, from) = (self.tariff.need(parked.estimate), From::Parked { since });
+        Next::Go(Candidate { rank, order, job, need, price, from })
     }
 
     /// How many hundredths of each bucket a job of this place leaves to more
@@ -157,11 +168,22 @@ impl Ballot<'_> {
         self.order.tiers.get_mut(rank).elect(self.hall, &rules)
     }
 
-    fn savings(&self) -> Option<Savings> {
-        let patience = self.config.order.park;
+    fn savings(&self, shares: &Shares) -> Option<Savings> {
+        let (patience, before) = (self.config.order.park, self.order.memory.saved_until);
         let need = |estimate| self.tariff.need(estimate);
-        let busy = self.order.busy();
-        self.order.parking.savings(need, self.budget, busy, (patience, self.now))
+        let share = |parked: &Parked| self.share_of(parked, shares);
+        self.order.parking.savings(need, self.budget, share, (patience, before, self.now))
+    }
+
+    /// What a parked job's tenant has of what flows in: its part of its rank,
+    /// and the rank's among those that wait.
+    fn share_of(&self, parked: &Parked, shares: &Shares) -> (u64, u64) {
+        let weight = |rank: Priority| (*shares.weights.get(rank)).max(1);
+        let waits = |rank: &Priority| *rank == parked.rank || *shares.waiting.get(*rank);
+        let all = Priority::ALL.into_iter().filter(waits).map(weight);
+        let busy = self.order.tiers.get(parked.rank).busy.max(parked.weight);
+        let part = parked.weight.saturating_mul(weight(parked.rank));
+        (part, busy.saturating_mul(all.fold(0, u64::saturating_add)))
     }
 
     fn places(&self, shares: &Shares) -> [Place; 3] {

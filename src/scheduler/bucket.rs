@@ -90,6 +90,12 @@ impl Bucket {
         self.reaches(units(self.bounded(need)).min(self.capacity().saturating_mul(9) / 10))
     }
 
+    /// As much of `need` as is waited for: nine tenths of the bucket at most.
+    pub(super) fn reachable(&self, need: Tokens) -> Tokens {
+        let most = self.capacity().saturating_mul(9).unsigned_abs() / (10 * UNIT);
+        Tokens::new(self.bounded(need).get().min(most))
+    }
+
     /// How long `need` takes to flow in.
     pub(super) fn earned_in(&self, need: Tokens) -> Span {
         Span::from_millis(units(self.bounded(need)).unsigned_abs().div_ceil(self.limit))

@@ -96,7 +96,7 @@ impl Budget {
         let Margin { keep, hold } = margin;
         let (held, saved) = hold.unwrap_or((Usage::default(), Share::NONE));
         let fits = |bucket: &Bucket, need, held| {
-            bucket.fits_at(need, keep, saved.of(bucket.bounded(held)))
+            bucket.fits_at(need, keep, saved.of(bucket.reachable(held)))
         };
         fits(&self.requests, ONE, ONE).max(fits(&self.input, need.input, held.input)).max(fits(
             &self.output,

@@ -38,6 +38,9 @@ impl Classes {
         if let Some(known) = self.names.get(name) {
             return *known;
         }
+        if self.names.len() >= MOST_CLASSES && name.as_str() != OTHERS {
+            return self.key(&ModelClass::of(OTHERS), config, now);
+        }
         let budget = match self.unknown_before {
             None => Budget::full(config, now),
             Some(then) => Budget::empty(config, then),
@@ -233,6 +236,10 @@ fn pop_due<T: Ord>(
 ) -> Option<(Timestamp, T)> {
     if calendar.first()?.0 <= now { calendar.pop_first() } else { None }
 }
+
+/// Callers may name any model. Beyond so many, all others share a class.
+const MOST_CLASSES: usize = 200;
+const OTHERS: &str = "others";
 
 /// What a release costs between classes.
 pub(super) const RELEASE: i64 = 1_000;

@@ -41,7 +41,8 @@ pub(super) enum Place {
     /// In its lane.
     Waiting,
     /// Too large to wait in its lane.
-    Parked { rank: Priority, since: Timestamp },
+    /// Its lane has paid for it.
+    Parked { rank: Priority, since: Timestamp, paid: i64 },
     /// Waiting for its next attempt, until then.
     Delayed(Timestamp),
     /// Under way.

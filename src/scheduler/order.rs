@@ -7,7 +7,7 @@ use super::{
     lane::{Account, Lane, Seat, Waiting},
     mean::Mean,
     parked::Parking,
-    tariff::{Tariff, whole},
+    tariff::Tariff,
     tier::Tier,
 };
 use crate::domain::{JobId, Priority, Timestamp, Tokens};
@@ -32,6 +32,8 @@ pub(super) struct Memory {
     pub(super) draws: u64,
     /// The round of each tier.
     pub(super) rounds: PerPriority<u64>,
+    /// When the last job went for which tokens could be saved.
+    pub(super) saved_until: Timestamp,
     /// What an idle lane of each tier has earned.
     pub(super) earned: PerPriority<u64>,
 }
@@ -108,8 +110,8 @@ impl Order {
         self.tiers.get_mut(rank).enter_again(hall, key, context.tariff);
     }
 
-    /// A job that was not in a lane goes, and is paid for.
-    pub(super) fn charge(
+    /// A job that was not in a lane, and is paid for, goes.
+    pub(super) fn unpark(
         &mut self,
         hall: &mut Hall,
         place: (TenantKey, ClassKey, Priority),
@@ -117,11 +119,10 @@ impl Order {
         context: Context<'_>,
     ) {
         let key = self.lane(hall, place, weight, context);
-        if let Some(lane) = hall.lanes.get_mut(key.0) {
-            lane.account.credit = lane.account.credit.saturating_sub(price);
-            lane.account.spent.add(price, context.now);
+        if let Some(account) = hall.account_mut(key) {
+            account.spent.add(price, context.now);
         }
-        hall.touch(key);
+        self.memory.saved_until = context.now;
     }
 
     /// The lane of a tenant, which is opened if it is not known.
@@ -203,11 +204,6 @@ impl Order {
         }
     }
 
-    /// The weight of all lanes with jobs.
-    pub(super) fn busy(&self) -> u64 {
-        self.tiers.all().into_iter().map(|tier| tier.busy).sum()
-    }
-
     /// How many jobs wait in lanes.
     pub(super) fn waiting(&self) -> usize {
         self.tiers.all().into_iter().map(|tier| tier.waiting).sum()
@@ -254,7 +250,6 @@ impl Order {
             assert_eq!(tier.busy, busy.map(|lane| lane.account.weight).sum::<u64>());
             let in_line = tier.line(hall).count();
             assert_eq!(in_line, lanes().filter(|lane| !lane.is_empty()).count(), "not in line");
-            assert!(whole(tier.round) >= 0, "rounds ran over");
         }
     }
 }

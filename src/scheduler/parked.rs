@@ -1,8 +1,10 @@
 //! Jobs too large for what is there now.
 //!
-//! Others flow around such a job for a while. If it has not found its tokens
-//! by then, tokens are saved up for it, at its tenant's share of what flows
-//! in: others of its rank and below leave them alone.
+//! A job's lane pays for it when it is parked, so that a tenant parks no more
+//! than its share. Others flow around such a job for a while. If it has not
+//! found its tokens by then, tokens are saved up for it, one such job after the
+//! other, at its tenant's share of its rank's share of what flows in: all others
+//! leave them alone.
 use super::{
     budget::{Budget, Share},
     keys::TenantKey,
@@ -24,13 +26,14 @@ pub(super) struct Parked {
     pub(super) tenant: TenantKey,
     pub(super) weight: u64,
     pub(super) estimate: Usage,
+    /// What its lane was charged.
+    pub(super) paid: i64,
 }
 
 /// What is saved up for a parked job.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Savings {
     pub(super) job: JobId,
-    pub(super) rank: Priority,
     /// What it needs.
     pub(super) need: Usage,
     /// How much of that is saved.
@@ -56,6 +59,11 @@ impl Parking {
         self.of(rank).count()
     }
 
+    /// Whether there is no room for another: it then waits in line.
+    pub(super) fn is_full(&self) -> bool {
+        self.0.len() >= MOST
+    }
+
     /// Those of a rank, the oldest first.
     pub(super) fn of(&self, rank: Priority) -> impl Iterator<Item = &Parked> {
         self.0.values().filter(move |parked| parked.rank == rank)
@@ -71,26 +79,33 @@ impl Parking {
         ends.filter(|end| *end > now).min()
     }
 
-    /// The job that is saved up for; `busy` is the weight of all that wait.
+    /// The job that is saved up for: the one that is parked longest. Saving
+    /// began when others had flowed around it for long enough, and the one
+    /// before it had gone.
     pub(super) fn savings(
         &self,
         need: impl Fn(Usage) -> Usage,
         budget: &Budget,
-        busy: u64,
-        (patience, now): (Span, Timestamp),
+        share: impl Fn(&Parked) -> (u64, u64),
+        (patience, before, now): (Span, Timestamp, Timestamp),
     ) -> Option<Savings> {
-        let parked = self.0.values().find(|parked| parked.since + patience <= now)?;
-        let need = need(parked.estimate);
-        let (weight, busy) = (parked.weight.max(1), busy.max(parked.weight).max(1));
-        let earn = budget.earned_in(need);
-        let begun = parked.since + patience;
-        let elapsed = now.since(begun).as_millis();
+        let oldest = self.all().min_by_key(|parked| (parked.since, parked.job))?;
+        let begun = before.max(oldest.since + patience);
+        if begun > now {
+            return None;
+        }
+        let (part, of) = share(oldest);
+        let need = need(oldest.estimate);
+        let earn = budget.earned_in(need).as_millis();
         let saved = Share {
-            part: u128::from(elapsed) * u128::from(weight),
-            of: u128::from(earn.as_millis()) * u128::from(busy),
+            part: u128::from(now.since(begun).as_millis()) * u128::from(part.max(1)),
+            of: u128::from(earn) * u128::from(of.max(part).max(1)),
         };
-        let takes = u64::try_from(saved.of.div_ceil(weight.into())).unwrap_or(u64::MAX);
+        let takes = u64::try_from(saved.of.div_ceil(part.max(1).into())).unwrap_or(u64::MAX);
         let full_at = begun + Span::from_millis(takes);
-        Some(Savings { job: parked.job, rank: parked.rank, need, saved, full_at })
+        Some(Savings { job: oldest.job, need, saved, full_at })
     }
 }
+
+/// So few are looked at in each election, and written in one turn.
+const MOST: usize = 16;

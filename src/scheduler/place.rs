@@ -102,9 +102,15 @@ impl Scheduler {
         match &job.place {
             Place::Delayed(until) => drop(self.delays.remove(&(*until, id))),
             Place::Leased(lease) => drop(self.leases.remove(&(lease.until, id))),
-            Place::Parked { rank, since } => {
-                if let Some(class) = self.classes.get_mut(job.class) {
-                    class.order.parking.remove(*rank, *since, id);
+            Place::Parked { rank, since, paid } => {
+                let lane = self.hall.find(job.tenant, job.class, *rank);
+                let Some(class) = self.classes.get_mut(job.class) else {
+                    return;
+                };
+                class.order.parking.remove(*rank, *since, id);
+                let most = class.tariff(&self.config).burst(self.config.order.burst_quanta);
+                if let Some(account) = lane.and_then(|lane| self.hall.account_mut(lane)) {
+                    account.correct(*paid, 0, most);
                 }
             }
             Place::Waiting => {

@@ -129,12 +129,15 @@ impl Scheduler {
         let lane = self.hall.lanes.get(key.0)?;
         let (head, rank, tenant) = (lane.head()?, lane.rank, lane.tenant);
         let weight = self.config.weight(self.jobs.get(&head.job)?.submission.plan);
-        let order = &mut self.classes.get_mut(class)?.order;
-        order.take(&mut self.hall, key, (head.order, head.job), since);
-        let (job, estimate) = (head.job, head.estimate);
-        let parked = Parked { rank, since, job, order: head.order, tenant, weight, estimate };
-        order.parking.insert(parked);
-        self.jobs.get_mut(&job)?.place = Place::Parked { rank, since };
+        let class = self.classes.get_mut(class)?;
+        let paid = class.tariff(&self.config).price(head.estimate);
+        let account = self.hall.account_mut(key)?;
+        account.credit = account.credit.saturating_sub(paid);
+        let (job, order, estimate) = (head.job, head.order, head.estimate);
+        class.order.take(&mut self.hall, key, (order, job), since);
+        let parked = Parked { rank, since, job, order, tenant, weight, estimate, paid };
+        class.order.parking.insert(parked);
+        self.jobs.get_mut(&job)?.place = Place::Parked { rank, since, paid };
         self.changed.insert(job);
         Some(())
     }
@@ -170,7 +173,7 @@ impl Scheduler {
                 if let Some(known) = self.jobs.get(&job) {
                     let weight = config.weight(known.submission.plan);
                     let lane = (known.tenant, key, rank);
-                    class.order.charge(&mut self.hall, lane, (weight, price), context);
+                    class.order.unpark(&mut self.hall, lane, (weight, price), context);
                 }
             }
         }

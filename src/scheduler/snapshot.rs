@@ -155,7 +155,9 @@ impl Scheduler {
                 self.keep(job);
                 self.delay(id, until.min(now + LONGEST_WISH));
             }
-            Place::Parked { rank, since } => self.readmit_parked(job, rank, since.min(now)),
+            Place::Parked { rank, since, paid } => {
+                self.readmit_parked(job, rank, (since.min(now), paid));
+            }
             Place::Leased(lease) => self.readmit_lease(job, *lease),
         }
         None
@@ -177,7 +179,7 @@ impl Scheduler {
         None
     }
 
-    fn readmit_parked(&mut self, mut job: Job, rank: Priority, since: Timestamp) {
+    fn readmit_parked(&mut self, mut job: Job, rank: Priority, (since, paid): (Timestamp, i64)) {
         let weight = self.config.weight(job.submission.plan);
         if let Some(class) = self.classes.get_mut(job.class) {
             class.order.parking.insert(Parked {
@@ -188,9 +190,10 @@ impl Scheduler {
                 tenant: job.tenant,
                 weight,
                 estimate: job.submission.estimate,
+                paid,
             });
         }
-        job.place = Place::Parked { rank, since };
+        job.place = Place::Parked { rank, since, paid };
         self.keep(job);
     }
 

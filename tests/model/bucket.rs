@@ -50,6 +50,11 @@ impl Bucket {
         self.level >= units(self.bounded(need)).min(self.capacity() * 9 / 10)
     }
 
+    /// As much of a need as is waited for.
+    pub(crate) fn reachable(&self, need: u64) -> i128 {
+        i128::from(self.bounded(need)).min(self.capacity() * 9 / (10 * 60_000))
+    }
+
     pub(crate) fn bounded(&self, need: u64) -> u64 {
         need.min(10 * self.limit)
     }

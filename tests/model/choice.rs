@@ -56,12 +56,15 @@ impl Model {
     }
 
     fn evaluate(&mut self, class: usize) -> Option<Next> {
+        if let Some((job, rank)) = self.saved_goes(class) {
+            return Some(Next { job, rank, lane: None });
+        }
         let waits = self.waits(class);
         let ranks = self.ranks(class, waits);
         for (place, rank) in ranks.into_iter().enumerate() {
             let [fresh, other] = self.keep(class, rank, &ranks[place..], waits);
             if let Some(job) = self.first_parked(class, rank)
-                && self.parked_goes(job, rank, other)
+                && self.fits(job, other, self.hold(job))
             {
                 return Some(Next { job, rank, lane: None });
             }
@@ -75,10 +78,11 @@ impl Model {
                 (_, Seat::Fresh { .. }) => fresh,
                 (_, Seat::Round { .. } | Seat::Idle { .. }) => other,
             };
-            if self.fits(job, keep, self.hold(job, rank)) {
+            if self.fits(job, keep, self.hold(job)) {
                 return Some(Next { job, rank, lane: Some(lane) });
             }
-            if !self.classes[class].oversized(&self.config, self.price(job)) {
+            let oversized = self.classes[class].oversized(&self.config, self.price(job));
+            if !oversized || self.parking_is_full(class) {
                 return None;
             }
             self.park(job, rank);
@@ -148,7 +152,10 @@ impl Model {
 
     pub(super) fn release(&mut self, next: &Next) {
         let (at, rank, class) = (next.job, next.rank, self.jobs[next.job].class);
-        let price = self.price(at);
+        let price = match self.jobs[at].place {
+            Place::Parked { paid, .. } => paid,
+            Place::Waiting(_) | Place::Delayed { .. } | Place::Leased(_) => self.price(at),
+        };
         let drawn = self.waits(class).into_iter().filter(|waits| *waits).count() >= 2;
         if drawn && matches!(self.config.order.policy, Policy::Draw { .. }) {
             self.classes[class].draws += 1;
@@ -160,7 +167,9 @@ impl Model {
         if next.lane.is_some() {
             self.serve(class, lane, price);
         } else {
-            self.charge_lane(class, lane, price);
+            let now = self.now;
+            self.classes[class].lanes[lane].spent.push((now, price));
+            self.classes[class].saved_until = now;
             self.note("parked release");
         }
         self.earn(class, rank, price);

@@ -25,6 +25,8 @@ pub(super) struct Class {
     pub(super) earned: [i128; 3],
     pub(super) floors: Floors,
     pub(super) draws: u64,
+    /// When the last parked job went.
+    pub(super) saved_until: u64,
     /// The number of the last release.
     pub(super) served: Option<usize>,
 }
@@ -45,6 +47,7 @@ impl Class {
             earned: [0; 3],
             floors: Floors::default(),
             draws: 0,
+            saved_until: 0,
             served: None,
         }
     }

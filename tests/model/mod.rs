@@ -54,6 +54,7 @@ pub(crate) enum Place {
     Parked {
         since: u64,
         rank: Priority,
+        paid: i128,
     },
     Delayed {
         until: u64,
@@ -148,7 +149,10 @@ impl Model {
         let job = self.jobs.remove(at);
         match job.place {
             Place::Waiting(rank) => self.left(job.class, rank, &job.submission.tenant),
-            Place::Parked { .. } => self.note("parked job canceled"),
+            Place::Parked { rank, paid, .. } => {
+                self.note("parked job canceled");
+                self.give_back(job.class, rank, &job.submission.tenant, paid);
+            }
             Place::Delayed { .. } | Place::Leased(_) => {}
         }
     }
