@@ -8,7 +8,7 @@
 //! submit · settle · cancel · handle_timeout          what happened
 //!   └▶ dispatch                                      who may go now
 //!        └▶ poll_change, snapshot                    write down, in one go
-//!             └▶ poll_effect                         then carry out
+//!             └▶ poll_effect, poll_demotion          then carry out, and tell
 //!                  └▶ next_deadline                  sleep until then
 //! ```
 //! An effect lost on the way is made good: a lease that nobody answers ends,
