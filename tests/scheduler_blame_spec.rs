@@ -138,6 +138,24 @@ fn one_job_that_always_fails_closes_nothing() {
     }
 }
 
+#[test]
+fn a_job_larger_than_the_real_limit_holds_up_nobody_and_ends() {
+    let mut world = World::new(one_a_second());
+    world.submit(by("large", Submission { estimate: usage(30_000, 0), ..job(1) }));
+    let level = BucketLevel { limit: 20_000, remaining: 20_000, reset: None };
+    let told = RateLimits { input: Some(level), ..RateLimits::default() };
+    for attempt in 1..=5 {
+        assert_eq!(world.releases[&id(1)].attempt, attempt);
+        world.settle_told(1, throttled(Some(5)), Some(told));
+        world.clear();
+        world.submit(by("small", job(100 + u64::from(attempt))));
+        assert_eq!(world.released(), [100 + u64::from(attempt)], "the gate is open");
+        world.pass(secs(300));
+    }
+    assert!(!world.scheduler.knows(id(1)));
+    assert_eq!(world.scheduler.state().demoted, 0);
+}
+
 /// An error in place of an answer.
 fn overloaded() -> Outcome {
     let error = JobError::new("overloaded_error", "Overloaded");

@@ -25,7 +25,7 @@
 //! | `budget`, `bucket`, `mean`, `headers`, `tariff` | what a class may use, what a job costs |
 //! | `clock` | time, which never runs backwards |
 //! | `gate`, `pause` | when a class, or everything, waits for the upstream |
-//! | `release`, `settle`, `demote` | how a job goes, how it comes back, who pays for a 429 |
+//! | `release`, `settle`, `reach`, `demote` | how a job goes, how it comes back, who pays for a 429 |
 //! | `row`, `snapshot`, `explain`, `check` | restart; why a job waits; what is conserved |
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -52,6 +52,7 @@ mod parked;
 mod pause;
 mod place;
 mod ratio;
+mod reach;
 mod release;
 mod row;
 mod rules;

@@ -4,6 +4,7 @@ use super::{
     gate::plausible,
     job::{Lease, Place},
     keys::{ClassKey, TenantKey},
+    reach::{out_of_reach, own_trouble},
 };
 use crate::domain::{
     AccountFault, Entropy, JobError, JobId, Outcome, RateLimits, Span, Timestamp, Verdict,
@@ -46,6 +47,8 @@ impl Scheduler {
         let now = self.look(now);
         let Settlement { job, lease, outcome, limits } = settlement;
         let ended = self.end_lease(job, lease)?;
+        let outcome =
+            if out_of_reach(&ended.lease, limits) { own_trouble(outcome) } else { outcome };
         self.settle_tokens(&ended, &outcome, limits, now);
         self.weigh(&ended, &outcome, now);
         let mut judgment = self.judge(&ended, &outcome, now, chance);

@@ -9,6 +9,21 @@ enum Fate {
     Waits { until: u64 },
 }
 
+/// A call that needs more than a whole minute's limit is in trouble of its own
+/// when it is refused.
+fn judged(settlement: &Settlement, lease: &Lease) -> Settlement {
+    let mut judged = settlement.clone();
+    let limits = settlement.limits.unwrap_or_default();
+    let beyond = [(limits.input, lease.held[1].0), (limits.output, lease.held[2].0)]
+        .into_iter()
+        .any(|(level, need)| level.is_some_and(|it| it.limit > 0 && need > it.limit));
+    if let (true, Outcome::Throttled { error, .. }) = (beyond, &settlement.outcome) {
+        let error = error.clone();
+        judged.outcome = Outcome::Transient { error, retry_after: None, begun: false };
+    }
+    judged
+}
+
 impl Model {
     pub(crate) fn settle(&mut self, settlement: &Settlement, chance: Entropy) {
         let Some(at) = self.find(settlement.job) else {
@@ -20,6 +35,7 @@ impl Model {
         if self.jobs[at].submission.lease != settlement.lease {
             return;
         }
+        let settlement = &judged(settlement, &lease);
         let outcome = &settlement.outcome;
         self.refund(at, &lease, outcome);
         self.charge(at, &lease, settlement);
