@@ -124,6 +124,21 @@ fn a_consumer_that_dies_in_mid_call_loses_one_attempt() {
     assert_eq!((attempts(&world, job), world.paid(job)), (2, 2));
 }
 
+/// A prompt of two thirds of a minute's input: two do not fit into one.
+#[test]
+fn an_attempt_that_panics_is_taken_to_have_used_all_it_held() {
+    let world = World::with(22, &[("LIMIT_INPUT_TOKENS_PER_MINUTE", "6000")]);
+    let text = "a word or two ".repeat(1_100);
+    world.claude_will(Behaviour::Panic);
+    let first = one(&world, world.submit("acme", &format!("{text}first"), Origin::UserAction));
+    assert_eq!(attempts(&world, first), 1);
+    let next = one(&world, world.submit("globex", &text, Origin::UserAction));
+    world.run_for(Span::from_secs(5));
+    assert_eq!(attempts(&world, next), 0, "its tokens may be gone");
+    finish(&world);
+    assert_eq!(seen(&world, next).status, JobStatus::Completed);
+}
+
 #[test]
 fn an_answer_that_could_not_be_stored_at_once_is_stored_in_the_same_attempt() {
     for fault in [Fault::Undone, Fault::Unreported] {

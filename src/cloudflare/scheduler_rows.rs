@@ -27,7 +27,7 @@ impl SchedulerRows {
         let (mut put, mut delete) = (Vec::new(), Vec::new());
         for change in &turn.changes {
             match change {
-                Change::Put(row) => put.push((row.key(), row.to_json())),
+                Change::Put(row) => put.push((row.key(), row)),
                 Change::Delete(key) => delete.push(key),
             }
         }
@@ -70,7 +70,7 @@ CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) ST
 
 const PUT: &str = "
 INSERT INTO rows (name, value)
-SELECT value->>0, value->>1 FROM json_each(?) WHERE true
+SELECT value->>0, value->1 FROM json_each(?) WHERE true
 ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
 const DELETE: &str = "DELETE FROM rows WHERE name IN (SELECT value FROM json_each(?))";

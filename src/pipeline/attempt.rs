@@ -52,10 +52,11 @@ where
     }
 }
 
-/// How an attempt that stopped without telling is written down.
+/// How an attempt that stopped without telling is written down: its call may
+/// have begun.
 #[must_use]
 pub fn lost(handover: Handover, error: JobError) -> Finished {
-    let outcome = Outcome::Transient { error, retry_after: None, begun: false };
+    let outcome = Outcome::Transient { error, retry_after: None, begun: true };
     unfinished(handover, outcome, None)
 }
 

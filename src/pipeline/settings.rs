@@ -157,7 +157,7 @@ impl<F: Fn(&str) -> Option<String>> Variables<F> {
         Ok(u32::try_from(number).unwrap_or(high))
     }
 
-    /// A part in hundredths that leaves something for others.
+    /// A part in hundredths.
     fn percent(&self, name: &'static str, default: u32) -> Result<u32, InvalidSetting> {
         let number = self.whole(name, default.into(), (0, 100))?;
         Ok(u32::try_from(number).unwrap_or(default))

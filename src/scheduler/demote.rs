@@ -54,11 +54,11 @@ impl Scheduler {
 
     /// A tenant has used input.
     pub(super) fn count_input(&mut self, tenant: TenantKey, input: Tokens) {
-        let day = self.hall.see_day(self.clock.now());
         let rules = self.config.demotion;
         if rules.daily_input == Tokens::ZERO {
             return;
         }
+        let day = self.hall.see_day(self.clock.now());
         let known = self.hall.tenants.get_mut(tenant.0);
         if known.is_some_and(|known| known.conduct.use_input(&rules, input, day)) {
             self.demote(tenant, DemotionReason::DailyInput);

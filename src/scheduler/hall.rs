@@ -86,6 +86,14 @@ impl Hall {
         self.touch(key);
     }
 
+    /// A lane that has no jobs left leaves its place in line.
+    pub(super) fn rest(&mut self, key: LaneKey, idle: Seat) {
+        if let Some(lane) = self.lanes.get_mut(key.0) {
+            lane.account.leave();
+        }
+        self.seat(key, idle);
+    }
+
     fn seated(&mut self, key: LaneKey, seat: Seat) {
         match seat {
             Seat::Idle { since, .. } => drop(self.idle.insert((since, key))),

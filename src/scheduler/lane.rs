@@ -43,7 +43,8 @@ pub(super) struct Account {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Seat {
-    /// It has no jobs. `mark` is what its tier had served each by then.
+    /// It has no jobs. `mark` is what its tier had earned by then
+    /// for each unit of weight.
     Idle { since: Timestamp, mark: u64 },
     /// It has used less than its share: it goes before those in rounds.
     Fresh { seq: u64 },
@@ -127,7 +128,8 @@ impl Lane {
 }
 
 impl Account {
-    /// What a lane has to begin with: an idle tenant's full credit.
+    /// What a lane has to begin with: one quantum of credit, if so much can be
+    /// kept.
     pub(super) fn new(weight: u64, tariff: &Tariff, burst: u32, idle: Seat) -> Self {
         let mut account = Self { weight, credit: 0, seat: idle, spent: Spent::default() };
         account.credit = tariff.burst(burst).min(tariff.quantum);
@@ -147,12 +149,11 @@ impl Account {
         self.credit = if back > 0 { credit.min(most).max(self.credit) } else { credit };
     }
 
-    /// Leaves its seat, with what is left of its credit: in a round nothing.
-    pub(super) fn empty(&mut self, idle: Seat) {
+    /// What is left of its credit when it leaves its seat: in a round nothing.
+    pub(super) fn leave(&mut self) {
         if let Seat::Round { .. } = self.seat {
             self.credit = self.credit.min(0);
         }
-        self.seat = idle;
     }
 
     /// How many turns it takes to afford `fare`; at least one.

@@ -164,16 +164,14 @@ impl Order {
     /// Puts a lane back into its place in line, after a restart, unless its
     /// jobs are gone.
     pub(super) fn seat_again(&mut self, hall: &mut Hall, key: LaneKey, now: Timestamp) {
-        let Some(lane) = hall.lanes.get_mut(key.0) else {
+        let Some(lane) = hall.lanes.get(key.0) else {
             return;
         };
-        let (rank, mut account) = (lane.rank, lane.account);
+        let (rank, seat) = (lane.rank, lane.account.seat);
         if !lane.is_empty() {
-            self.tiers.get_mut(rank).put_back(key, account.seat);
-        } else if account.seat.seq().is_some() {
-            account.empty(self.tiers.get(rank).idle(now));
-            lane.account.credit = account.credit;
-            hall.seat(key, account.seat);
+            self.tiers.get_mut(rank).put_back(key, seat);
+        } else if seat.seq().is_some() {
+            hall.rest(key, self.tiers.get(rank).idle(now));
         }
     }
 
@@ -219,20 +217,15 @@ impl Order {
         let Some(lane) = hall.lanes.get_mut(key.0) else {
             return;
         };
-        let tier = self.tiers.get_mut(lane.rank);
+        let rank = lane.rank;
+        let tier = self.tiers.get_mut(rank);
         tier.waiting -= 1;
         if lane.is_empty() {
             tier.busy -= lane.account.weight;
-            let mut account = lane.account;
-            account.empty(tier.idle(now));
-            lane.account.credit = account.credit;
-            hall.seat(key, account.seat);
+            hall.rest(key, tier.idle(now));
         }
         if tier.waiting == 0 {
-            let rank = hall.lanes.get(key.0).map(|lane| lane.rank);
-            if let Some(rank) = rank {
-                self.memory.floors.clear(rank);
-            }
+            self.memory.floors.clear(rank);
         }
         hall.touch(key);
     }

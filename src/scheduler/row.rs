@@ -11,7 +11,8 @@ use crate::domain::{JobId, ModelClass, Priority, TenantId};
 use serde::{Deserialize, Serialize};
 
 /// A row, to be kept under its key. All rows are handed back on restart.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Row {
     /// One job.
     Job(JobRow),
@@ -64,11 +65,7 @@ impl Row {
     /// The row as text.
     #[must_use]
     pub fn to_json(&self) -> String {
-        match self {
-            Self::Job(row) => serde_json::to_string(row),
-            Self::Tenant(row) => serde_json::to_string(row),
-        }
-        .unwrap_or_default()
+        serde_json::to_string(self).unwrap_or_default()
     }
 
     /// Reads a row back. `None` if it is none, or of an unknown version: a job

@@ -2,9 +2,10 @@
 //! that used less than their share before all others.
 //!
 //! At each of its turns a lane may use the same quantum; one of greater weight
-//! has its turns in more of the rounds. Rounds are a calendar: a lane that cannot afford its next job yet stands
-//! in the round in which it will, and rounds in which nobody can are never
-//! looked at. So a step costs the same whatever the number of tenants.
+//! has its turns in more of the rounds. Rounds are a calendar: a lane that
+//! cannot afford its next job yet stands in the round in which it will, and
+//! rounds in which nobody can are never looked at. So a step costs the same
+//! whatever the number of tenants.
 use super::{
     Config,
     hall::Hall,
@@ -167,15 +168,14 @@ impl Tier {
     }
 
     /// Sends a lane to the round in which it can afford its first job.
-    fn queue_up(&mut self, hall: &mut Hall, lane: LaneKey, tariff: &Tariff) {
-        let Some(account) = hall.lanes.get(lane.0).map(|lane| lane.account) else {
+    fn queue_up(&mut self, hall: &mut Hall, key: LaneKey, tariff: &Tariff) {
+        let Some(lane) = hall.lanes.get(key.0) else {
             return;
         };
-        let fare = hall.lanes.get(lane.0).and_then(|lane| lane.fare(tariff)).unwrap_or(0);
-        let turns = account.turns_to(fare, tariff);
+        let turns = lane.account.turns_to(lane.fare(tariff).unwrap_or(0), tariff);
         let due = tariff.quantum.saturating_mul(whole(turns));
-        let rounds = turns.saturating_mul(tariff.stride(account.weight));
-        self.stand(hall, lane, self.round.saturating_add(rounds), due);
+        let rounds = turns.saturating_mul(tariff.stride(lane.account.weight));
+        self.stand(hall, key, self.round.saturating_add(rounds), due);
     }
 
     fn stand(&mut self, hall: &mut Hall, lane: LaneKey, round: u64, due: i64) {

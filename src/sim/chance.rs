@@ -37,13 +37,15 @@ pub(super) fn number_of(text: &str) -> u64 {
     text.bytes().fold(GOLDEN, |number, byte| mix(number ^ u64::from(byte)))
 }
 
-const fn mix(mut z: u64) -> u64 {
+/// What `SplitMix64` makes of a state.
+pub(super) const fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
 
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+/// From one state of `SplitMix64` to the next.
+pub(super) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
 //! Numbers from a seed, by public recipes, so that the same workload can be
 //! made anywhere: `SplitMix64`, FNV-1a and the distributions on top of them.
+use crate::sim::chance::{GOLDEN, mix};
 use std::f64::consts::TAU;
 
 /// A `SplitMix64` stream.
@@ -40,10 +41,7 @@ impl Stream {
 /// One `SplitMix64` step on this state.
 #[must_use]
 pub const fn mix64(state: u64) -> u64 {
-    let mut z = state.wrapping_add(GOLDEN);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    mix(state.wrapping_add(GOLDEN))
 }
 
 /// The top 53 bits as a fraction of 1.
@@ -58,5 +56,3 @@ pub fn fnv1a64(text: &str) -> u64 {
     let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
-
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -56,12 +56,11 @@ impl Trial<'_> {
     fn abused(&self, abused: Abused<'_>) -> Abuse {
         let (from, to) = abused.span;
         let span = from..to;
-        let (mut offered, mut done, mut arrived, mut late) = (0.0, 0.0, 0.0_f64, 0.0);
+        let (mut arrived, mut done, mut late) = (0.0_f64, 0.0, 0.0);
         for run in self.runs {
             for (arrival, latency) in self.others(run, abused.abuser) {
                 if span.contains(&arrival) {
                     arrived += 1.0;
-                    offered += 1.0;
                     late += f64::from(u8::from(latency > abused.late));
                 }
                 done += f64::from(u8::from(span.contains(&(arrival + latency))));
@@ -69,7 +68,7 @@ impl Trial<'_> {
         }
         let recovery = self.mean(|run| Some(self.recovery_of(run, abused)));
         Abuse {
-            loss: 1.0 - done / f64::max(offered, 1.0),
+            loss: 1.0 - done / arrived.max(1.0),
             late: late / arrived.max(1.0),
             recovery: recovery.unwrap_or_default(),
         }
