@@ -89,7 +89,7 @@ fn mixes() -> Vec<Goal> {
             sized(it, true)
         }),
         Goal::low("S3 victims' standard p99, s", (11.5, 6.0), ("11.5", 2), |it| {
-            percentile(&it.trial("S3-abuser")?.victims("t3", Standard), 0.99)
+            percentile(&it.trial("S3-abuser")?.victims(Standard)?, 0.99)
         }),
         Goal::high("S4 Jain per weight", (0.98, 0.98), ("0.947", 3), |it| {
             it.trial("S4-1000")?.jain()
@@ -109,10 +109,10 @@ fn trouble() -> Vec<Goal> {
             Some(it.trial("S5-outage")?.failures() as f64)
         }),
         Goal::low("S5 jobs lost", (0.0, 0.0), ("0", 0), |it| {
-            Some(it.trial("S5-outage")?.recovery(660.0).lost as f64)
+            Some(it.trial("S5-outage")?.recovery()?.lost as f64)
         }),
         Goal::low("S5 backlog done after, s", (13.0, 13.0), ("12.2", 1), |it| {
-            Some(it.trial("S5-outage")?.recovery(660.0).done)
+            Some(it.trial("S5-outage")?.recovery()?.done)
         }),
         Goal::high("S6 ×4 util, least", (0.99, 0.99), ("0.984", 3), |it| {
             least_util(it, "S6-", u64::MAX)
@@ -146,7 +146,7 @@ fn refusals(seen: Seen<'_>, id: &str) -> Option<f64> {
 }
 
 fn sized(seen: Seen<'_>, big: bool) -> Option<f64> {
-    percentile(&seen.trial("S2-sizes-normal")?.sized(Standard, 10_000, big), 0.99)
+    percentile(&seen.trial("S2-sizes-normal")?.sized(Standard, big)?, 0.99)
 }
 
 /// Of the scenarios whose jobs may write no more than this.

@@ -39,6 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     match command.as_str() {
         "list" => list(&scenarios),
         "check" => check(&scenarios)?,
+        "run" if options.scenarios.is_empty() => return Err("run what? `all`, or see list".into()),
         "run" => trials(&options),
         "reach" => reached(&options.or_all(&scenarios)?),
         "report" => report::write(&options.or_all(&scenarios)?, &scenarios)?,

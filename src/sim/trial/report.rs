@@ -62,9 +62,9 @@ pub fn figure(trial: Trial<'_>) -> Option<String> {
         }
         Figure::Abuse { .. } => abuse(trial.abuse()?),
         Figure::Slo { p99_s } => promises(trial, *p99_s),
-        Figure::BySize { threshold_tok } => by_size(trial, *threshold_tok),
-        Figure::Victims { abuser } => victims(trial, abuser),
-        Figure::Recovery { from_s } => recovery(trial.recovery(*from_s)),
+        Figure::BySize { .. } => by_size(trial)?,
+        Figure::Victims { abuser } => victims(trial, abuser)?,
+        Figure::Recovery { .. } => recovery(trial.recovery()?),
     })
 }
 
@@ -82,11 +82,10 @@ fn promises(trial: Trial<'_>, promised: Promises) -> String {
     format!("SLOs {}", kept.collect::<Vec<_>>().join(" / "))
 }
 
-fn victims(trial: Trial<'_>, abuser: &str) -> String {
-    let victims =
-        Priority::ALL.map(|tier| listed(&trial.victims(abuser, tier), &[0.5, 0.99])).join(", ");
-    let abuser = listed(&trial.tenant(abuser), &[0.5, 0.99]);
-    format!("victims {victims}; abuser {abuser}")
+fn victims(trial: Trial<'_>, abuser: &str) -> Option<String> {
+    let victims = Priority::ALL.map(|tier| trial.victims(tier));
+    let abuser = listed(&trial.tenant(abuser), &ENDS);
+    Some(format!("victims {}; abuser {abuser}", all_listed(&victims)?))
 }
 
 fn recovery(it: Recovery) -> String {
@@ -94,11 +93,15 @@ fn recovery(it: Recovery) -> String {
     format!("first {first}, done {done}, failed {}, lost {}", it.failed, it.lost)
 }
 
-fn by_size(trial: Trial<'_>, threshold: u64) -> String {
-    let cell = |tier, big| listed(&trial.sized(tier, threshold, big), &[0.5, 0.99]);
-    let small = Priority::ALL.map(|tier| cell(tier, false)).join(", ");
-    let big = [Priority::Standard, Priority::Batch].map(|tier| cell(tier, true)).join(", ");
-    format!("small {small}; big {big}")
+fn by_size(trial: Trial<'_>) -> Option<String> {
+    let small = Priority::ALL.map(|tier| trial.sized(tier, false));
+    let big = [Priority::Standard, Priority::Batch].map(|tier| trial.sized(tier, true));
+    Some(format!("small {}; big {}", all_listed(&small)?, all_listed(&big)?))
+}
+
+fn all_listed(groups: &[Option<Vec<f64>>]) -> Option<String> {
+    let cells = groups.iter().map(|group| Some(listed(group.as_ref()?, &ENDS)));
+    Some(cells.collect::<Option<Vec<_>>>()?.join(", "))
 }
 
 fn tier_cell(trial: Trial<'_>, tier: Priority) -> String {
@@ -144,3 +147,6 @@ pub fn number(value: Option<f64>, digits: usize) -> String {
 fn dash() -> String {
     "–".to_owned()
 }
+
+/// The middle, and the end that promises are about.
+const ENDS: [f64; 2] = [0.5, 0.99];

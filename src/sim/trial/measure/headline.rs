@@ -104,9 +104,16 @@ impl Trial<'_> {
         bad.map_or(0.0, |window| (window + 1) as f64 * abused.window)
     }
 
-    /// How an outage that ends at `from` was got over.
+    /// How the scenario's outage was got over, if it has one.
     #[must_use]
-    pub fn recovery(&self, from: f64) -> Recovery {
+    pub fn recovery(&self) -> Option<Recovery> {
+        let Some(Figure::Recovery { from_s }) = self.scenario.figure else {
+            return None;
+        };
+        Some(self.recovered(from_s))
+    }
+
+    fn recovered(&self, from: f64) -> Recovery {
         let first = self.mean(|run| {
             let ends = run.fates.iter().filter_map(|fate| fate.done);
             ends.filter(|at| *at >= from).min_by(f64::total_cmp).map(|at| at - from)
@@ -130,18 +137,26 @@ impl Trial<'_> {
         self.latencies(|run, job| Some(job.tenant) == run.workload.tenant(name))
     }
 
-    /// Latencies of one priority of all but one tenant.
+    /// Latencies of one priority of all but the scenario's bursty tenant, if it
+    /// has one.
     #[must_use]
-    pub fn victims(&self, abuser: &str, tier: Priority) -> Vec<f64> {
-        self.latencies(|run, job| {
+    pub fn victims(&self, tier: Priority) -> Option<Vec<f64>> {
+        let Some(Figure::Victims { abuser }) = &self.scenario.figure else {
+            return None;
+        };
+        Some(self.latencies(|run, job| {
             job.tier == tier && Some(job.tenant) != run.workload.tenant(abuser)
-        })
+        }))
     }
 
-    /// Latencies of the big or the small jobs of one priority.
+    /// Latencies of the big or the small jobs of one priority, if the scenario
+    /// tells them apart.
     #[must_use]
-    pub fn sized(&self, tier: Priority, threshold: u64, big: bool) -> Vec<f64> {
-        self.latencies(|_, job| job.tier == tier && (job.input >= threshold) == big)
+    pub fn sized(&self, tier: Priority, big: bool) -> Option<Vec<f64>> {
+        let Some(Figure::BySize { threshold_tok }) = self.scenario.figure else {
+            return None;
+        };
+        Some(self.latencies(|_, job| job.tier == tier && (job.input >= threshold_tok) == big))
     }
 
     /// The 99th percentile of one priority.
