@@ -1,6 +1,5 @@
 //! What the upstream says about trying again.
 use crate::domain::{Span, Timestamp};
-use std::time::Duration;
 
 /// The longest wait taken from a header. A wish for a year, or for more than
 /// 64 bits of seconds, means "not today": a day is also the longest delay a
@@ -21,24 +20,27 @@ impl Advice {
     /// then `retry-after` as seconds (fractions allowed), then as an HTTP
     /// date. Zero, negative and unreadable values say nothing.
     pub fn read(header: impl Fn(&str) -> Option<String>, now: Timestamp) -> Self {
-        let millis = header("retry-after-ms").and_then(|text| decimal(&text, 1e-3));
+        let millis = header("retry-after-ms").and_then(|text| decimal(&text, 3));
         let retry_after = millis.or_else(|| {
             let text = header("retry-after")?;
-            decimal(&text, 1.0).or_else(|| until(&text, now))
+            decimal(&text, 6).or_else(|| until(&text, now))
         });
         let should_retry = header("x-should-retry");
         Self { retry_after, should_retry: should_retry.and_then(|word| word.trim().parse().ok()) }
     }
 }
 
-fn decimal(text: &str, unit: f64) -> Option<Span> {
+/// A number of seconds or the like. `places` digits of its fraction are whole
+/// microseconds; a reader of floats would bring a table of 10 kB along.
+fn decimal(text: &str, places: usize) -> Option<Span> {
     let text = text.trim();
-    let digits = |byte: u8| byte.is_ascii_digit() || byte == b'.';
-    let value: f64 = text.bytes().all(digits).then(|| text.parse().ok())??;
-    let longest = Duration::from_millis(MAX_RETRY_AFTER.as_millis());
-    let wait = Duration::try_from_secs_f64(value * unit).unwrap_or(longest);
-    let millis = wait.min(longest).as_micros().div_ceil(1_000);
-    positive(u64::try_from(millis).ok()?)
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let mut digits = whole.bytes().chain(part.bytes());
+    if !digits.all(|byte| byte.is_ascii_digit()) || whole.len() + part.len() == 0 {
+        return None;
+    }
+    let micros = format!("{whole}{part:0<places$.places$}").parse().unwrap_or(u64::MAX);
+    positive(micros.div_ceil(1_000).min(MAX_RETRY_AFTER.as_millis()))
 }
 
 fn until(date: &str, now: Timestamp) -> Option<Span> {
@@ -60,6 +62,9 @@ mod tests {
             ("7", Some(7_000)),
             (" 0.5 ", Some(500)),
             ("0.0001", Some(1)),
+            (".25", Some(250)),
+            ("1.", Some(1_000)),
+            ("1.2345678", Some(1_235)),
             ("86401", Some(MAX_RETRY_AFTER.as_millis())),
             ("31536000", Some(MAX_RETRY_AFTER.as_millis())),
             ("99999999999999999999", Some(MAX_RETRY_AFTER.as_millis())),
@@ -73,6 +78,7 @@ mod tests {
             ("1e3", None),
             ("", None),
             (".", None),
+            ("1.2.3", None),
             ("soon", None),
         ] {
             assert_eq!(
