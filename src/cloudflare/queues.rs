@@ -3,7 +3,7 @@
 //! The entry is exported by hand: the crate's macro turns an error into a
 //! panic, and fails a whole batch for one message it cannot read.
 use super::shell::{Shell, asked};
-use crate::domain::Queue;
+use crate::domain::{Queue, from_json};
 use crate::pipeline::consume::{Receipt, consume};
 use crate::pipeline::dead_letter::bury;
 use crate::pipeline::messages::Handover;
@@ -85,7 +85,7 @@ async fn consume_all(shell: &Shell, messages: &[Message]) {
     let mut batch = Vec::with_capacity(messages.len());
     for message in messages {
         let body = text(message).unwrap_or_default();
-        if let Ok(handover) = serde_json::from_str::<Handover>(&body) {
+        if let Ok(handover) = from_json::<Handover>(&body) {
             readable.push(message);
             batch.push(handover);
         } else {

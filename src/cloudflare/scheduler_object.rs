@@ -6,6 +6,7 @@
 use super::desk::ObjectPorts;
 use super::fault;
 use super::shell::{Shell, Work};
+use crate::domain::from_json;
 use crate::pipeline::desk::{Alarm, Desk, DeskPorts};
 use crate::pipeline::ports::{Ambient, PortResult};
 use crate::scheduler::{Settlement, Submission};
@@ -133,5 +134,5 @@ async fn body<T: DeserializeOwned>(
     request: &mut Request,
 ) -> std::result::Result<T, Result<Response>> {
     let text = request.text().await.map_err(Err)?;
-    serde_json::from_str(&text).map_err(|error| Response::error(error.to_string(), 400))
+    from_json(&text).map_err(|error| Response::error(error.to_string(), 400))
 }

@@ -10,7 +10,7 @@ use super::store::{Claimed, Ending};
 use crate::claude::{
     Answer, AnswerReader, CallFailure, Instructions, MAX_ERROR_BODY, read_rate_limits,
 };
-use crate::domain::{AccountFault, JobError, JobStatus, Outcome, RateLimits};
+use crate::domain::{AccountFault, JobError, JobStatus, Outcome, RateLimits, from_json};
 use crate::scheduler::Settlement;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
@@ -86,7 +86,7 @@ fn prepare<P: Ambient>(
     handover: Handover,
     job: Claimed,
 ) -> Result<Call, JobError> {
-    let input: Input = serde_json::from_str(&job.input)
+    let input: Input = from_json(&job.input)
         .map_err(|error| JobError::new("input_unreadable", error.to_string()))?;
     let body = match input.source {
         Source::Inline { body } => CallBody::Whole(body.into_bytes()),

@@ -4,7 +4,7 @@ use super::notice::Notice;
 use super::ports::{Ambient, Database, Notifier, PortResult};
 use super::retry::patiently;
 use super::store::{self, Ended};
-use crate::domain::JobId;
+use crate::domain::{JobId, from_json};
 
 /// Buries the jobs of a batch of messages. Repeating it changes nothing and
 /// notifies nobody twice. A message that is no [`DeadLetter`] of ours (a
@@ -19,7 +19,7 @@ where
 {
     let jobs: Vec<JobId> = bodies
         .iter()
-        .filter_map(|body| serde_json::from_str::<DeadLetter>(body).ok())
+        .filter_map(|body| from_json::<DeadLetter>(body).ok())
         .map(|letter| letter.job_id)
         .collect();
     if jobs.is_empty() {

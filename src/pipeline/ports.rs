@@ -1,7 +1,7 @@
 //! What the use cases need of the world. Each driver (`cloudflare`, `sim`)
 //! implements these once.
 use crate::claude::{CallFailure, PdfBody};
-use crate::domain::{Entropy, Queue, Span, Timestamp};
+use crate::domain::{Entropy, Queue, Span, Timestamp, from_json};
 use crate::scheduler::{Settlement, Submission};
 use bytes::Bytes;
 use futures_util::Stream;
@@ -77,7 +77,7 @@ impl Rows {
     ///
     /// [`PortError::Refused`] if a row has another shape.
     pub fn read<T: DeserializeOwned>(&self) -> PortResult<Vec<T>> {
-        let read = |row: &String| serde_json::from_str(row);
+        let read = |row: &String| from_json(row);
         self.0
             .iter()
             .map(read)

@@ -7,7 +7,7 @@
 use super::input::{message_key, result_key};
 use super::ports::{ObjectMeta, Objects, PortError, PortResult, Written};
 use crate::claude::{Answer, ascii_json};
-use crate::domain::{JobId, Usage};
+use crate::domain::{JobId, Usage, from_json};
 use serde::{Deserialize, Serialize};
 
 /// What is known of a stored result.
@@ -53,7 +53,7 @@ pub async fn find<P: Objects>(ports: &P, job: JobId) -> PortResult<Option<Stored
         return Ok(None);
     };
     let facts = custom.iter().find(|(name, _)| name == FACTS).map(|(_, value)| value);
-    let facts = facts.and_then(|facts| serde_json::from_str(facts).ok());
+    let facts = facts.and_then(|facts| from_json(facts).ok());
     facts.map(Some).ok_or_else(|| gone("a result has no facts beside it"))
 }
 

@@ -7,7 +7,7 @@ use super::{
     lane::Account,
     tenant::Conduct,
 };
-use crate::domain::{JobId, ModelClass, Priority, TenantId};
+use crate::domain::{JobId, ModelClass, Priority, TenantId, from_json};
 use serde::{Deserialize, Serialize};
 
 /// A row, to be kept under its key. All rows are handed back on restart.
@@ -74,9 +74,9 @@ impl Row {
     #[must_use]
     pub fn read(key: &str, text: &str) -> Option<Self> {
         if key.starts_with(JOB) {
-            serde_json::from_str(text).ok().map(Self::Job)
+            from_json(text).ok().map(Self::Job)
         } else {
-            serde_json::from_str(text).ok().map(Self::Tenant)
+            from_json(text).ok().map(Self::Tenant)
         }
     }
 }

@@ -12,7 +12,7 @@ use super::{
     row::{LaneRow, Version},
     settle::LONGEST_WISH,
 };
-use crate::domain::{JobId, Limits, ModelClass, Priority, Timestamp};
+use crate::domain::{JobId, Limits, ModelClass, Priority, Timestamp, from_json};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -71,7 +71,7 @@ impl Scheduler {
             }
         }
         let mut scheduler = Self::new(config, now);
-        match snapshot.map(serde_json::from_str) {
+        match snapshot.map(from_json) {
             Some(Ok(snapshot)) => scheduler.remember(snapshot, now),
             None if jobs.is_empty() => {}
             Some(Err(_)) | None => scheduler.classes.unknown_before = Some(now),
