@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { nameByLikeness } from './order.mjs';
 import { ROOT, main, run, step } from './progress.mjs';
 import { ensureToolchain, workerBuild, workerBuildEnv } from './toolchain.mjs';
 
@@ -21,15 +22,13 @@ const WASM_PASSES = [
   // Rust keeps its stack there: only a stack about to overflow uses these
   // bytes. 3.5 kB (gzip).
   '--low-memory-unused',
-  // Instances of one generic function come to stand together, and gzip finds
-  // them alike: 9.1 kB. Names must still be there.
-  '--reorder-functions-by-name',
   '--strip-debug', '--strip-producers',
 ];
 const LOCK = `${ROOT}/.tools/build.lock`;
 const SOURCES = [
   'src/**', 'templates/**', 'dashboard/**', 'build.rs',
   'Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'package-lock.json', 'scripts/toolchain.mjs', 'scripts/build.mjs',
+  'scripts/order.mjs',
 ];
 
 export async function buildWorker() {
@@ -54,11 +53,17 @@ async function buildIfChanged() {
 }
 
 // worker-build's own pass keeps the names of functions: a quarter of the
-// module, and of use only where somebody reads stack traces.
+// module, and of use only where somebody reads stack traces. Names of ours say
+// how they are to stand, and go as well.
 async function optimize() {
   const [wasm, small] = [`${OUT}/index_bg.wasm`, `${OUT}/small.wasm`];
   const features = WASM_FEATURES.map((feature) => `--enable-${feature}`);
-  await run('wasm-opt', [wasm, '-o', small, ...features, ...WASM_PASSES], { env: workerBuildEnv() });
+  const wasmOpt = (...passes) =>
+    run('wasm-opt', [wasm, '-o', small, ...features, ...passes], { env: workerBuildEnv() });
+  await wasmOpt(...WASM_PASSES);
+  // 20 kB.
+  writeFileSync(wasm, nameByLikeness(readFileSync(small)));
+  await wasmOpt('--reorder-functions-by-name', '--strip-debug');
   renameSync(small, wasm);
   shareShortNames(wasm, `${OUT}/index.js`);
 }
