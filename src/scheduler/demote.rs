@@ -9,7 +9,6 @@ use super::{
     tenant::Demotion,
 };
 use crate::domain::{Priority, TenantId, Timestamp, Tokens};
-use std::collections::BTreeMap;
 
 /// What a tenant used lately in a class, and its part.
 #[derive(Clone, Copy, Default)]
@@ -83,11 +82,11 @@ impl Scheduler {
     /// quarter.
     fn culprit(&self, class: ClassKey) -> Option<TenantKey> {
         let used = self.used(class);
-        let total: i128 = used.values().map(|(_, it)| i128::from(it.cost)).sum();
-        let weights: i128 = used.values().map(|(_, it)| i128::from(it.weight)).sum();
+        let total: i128 = used.iter().map(|(_, it)| i128::from(it.cost)).sum();
+        let weights: i128 = used.iter().map(|(_, it)| i128::from(it.weight)).sum();
         let excess = |it: &Use| i128::from(it.cost) * weights;
         let share = |it: &Use| i128::from(it.weight.max(1)) * total;
-        let worst = used.values().reduce(|worst, other| {
+        let worst = used.iter().reduce(|worst, other| {
             let (a, b) = (&worst.1, &other.1);
             let more =
                 excess(b) * i128::from(a.weight.max(1)) > excess(a) * i128::from(b.weight.max(1));
@@ -96,20 +95,21 @@ impl Scheduler {
         worst.filter(|(_, it)| excess(it) * 4 > share(it) * 5).map(|(key, _)| *key)
     }
 
-    /// Who used something of a class lately, or waits for it.
-    fn used(&self, class: ClassKey) -> BTreeMap<&TenantId, (TenantKey, Use)> {
+    /// Who used something of a class lately, or waits for it; by name.
+    fn used(&self, class: ClassKey) -> Vec<(TenantKey, Use)> {
         let now = self.clock.now();
-        let mut used: BTreeMap<_, (TenantKey, Use)> = BTreeMap::new();
-        for (_, lane) in self.hall.lanes.iter().filter(|(_, lane)| lane.class == class) {
-            let cost = lane.account.spent.recent(now);
-            let Some(tenant) = self.hall.tenants.get(lane.tenant.0) else { continue };
-            let (_, sum) = used.entry(&tenant.id).or_insert((lane.tenant, Use::default()));
-            sum.cost = sum.cost.saturating_add(cost);
-            sum.weight = sum.weight.max(lane.account.weight);
-            sum.counts |= cost > 0 || !lane.is_empty();
-        }
-        used.retain(|_, (_, sum)| sum.counts);
-        used
+        let used = self.hall.by_name().map(|(key, tenant)| {
+            let mut sum = Use::default();
+            let lanes = tenant.lanes.iter().filter_map(|lane| self.hall.lanes.get(lane.0));
+            for lane in lanes.filter(|lane| lane.class == class) {
+                let cost = lane.account.spent.recent(now);
+                sum.cost = sum.cost.saturating_add(cost);
+                sum.weight = sum.weight.max(lane.account.weight);
+                sum.counts |= cost > 0 || !lane.is_empty();
+            }
+            (key, sum)
+        });
+        used.filter(|(_, sum)| sum.counts).collect()
     }
 
     fn demote(&mut self, key: TenantKey, reason: DemotionReason) {

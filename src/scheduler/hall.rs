@@ -49,6 +49,11 @@ impl Hall {
         self.names.get(id).copied()
     }
 
+    /// The tenants by name.
+    pub(super) fn by_name(&self) -> impl Iterator<Item = (TenantKey, &Tenant)> {
+        self.names.values().filter_map(|key| Some((*key, self.tenants.get(key.0)?)))
+    }
+
     /// The tenant's lane in this class and rank, if it is known.
     pub(super) fn find(
         &self,
