@@ -8,21 +8,21 @@ use super::{
     Config, PerPriority, Policy, Wake,
     budget::Budget,
     class::{Class, Known, Standing},
+    few::Few,
     floors::{Floors, Shares},
     keys::ClassKey,
 };
 use crate::domain::{ModelClass, Priority, Timestamp};
 use slab::Slab;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// The classes in use. An idle one of which nothing was learned is forgotten.
 #[derive(Debug, Default)]
 pub(super) struct Classes {
     pub(super) table: Slab<Class>,
-    names: BTreeMap<ModelClass, ClassKey>,
+    names: Few<ModelClass, ClassKey>,
     /// By rank, last release, and the order of the next job.
-    ready: BTreeMap<(Priority, u64, u64), ClassKey>,
-    blocked: BTreeSet<(Timestamp, ClassKey)>,
+    ready: Few<(Priority, u64, u64), ClassKey>,
+    blocked: Few<(Timestamp, ClassKey), ()>,
     /// Those whose standing is not known.
     stale: Vec<ClassKey>,
     pub(super) floors: Floors,
@@ -119,10 +119,8 @@ impl Classes {
         self.leave(key, former, served);
         match standing {
             Standing::Quiet => {}
-            Standing::Ready(next) => {
-                self.ready.insert((next.rank, served, next.order), key);
-            }
-            Standing::Blocked { until, .. } => drop(self.blocked.insert((until, key))),
+            Standing::Ready(next) => self.ready.insert((next.rank, served, next.order), key),
+            Standing::Blocked { until, .. } => self.blocked.insert((until, key), ()),
         }
     }
 
@@ -142,7 +140,10 @@ impl Classes {
 
     /// Lets the classes go whose time has come.
     pub(super) fn advance(&mut self, now: Timestamp) {
-        while let Some((_, key)) = pop_due(&mut self.blocked, now) {
+        while let Some(((until, key), ())) = self.blocked.first().copied()
+            && until <= now
+        {
+            self.blocked.remove(&(until, key));
             if let Some(class) = self.table.get_mut(key.0) {
                 class.standing = Standing::Quiet;
             }
@@ -186,7 +187,7 @@ impl Classes {
 
     /// When the next class may go that cannot now.
     pub(super) fn next_blocked(&self) -> Option<(Timestamp, Wake)> {
-        let (until, key) = self.blocked.first()?;
+        let ((until, key), ()) = self.blocked.first()?;
         match self.get(*key)?.standing {
             Standing::Blocked { wake, .. } => Some((*until, wake)),
             Standing::Quiet | Standing::Ready(_) => None,
@@ -201,8 +202,8 @@ impl Classes {
     fn leave(&mut self, key: ClassKey, standing: Standing, served: u64) {
         match standing {
             Standing::Quiet => {}
-            Standing::Ready(next) => drop(self.ready.remove(&(next.rank, served, next.order))),
-            Standing::Blocked { until, .. } => drop(self.blocked.remove(&(until, key))),
+            Standing::Ready(next) => self.ready.remove(&(next.rank, served, next.order)),
+            Standing::Blocked { until, .. } => self.blocked.remove(&(until, key)),
         }
     }
 
@@ -220,7 +221,7 @@ impl Classes {
                 }
                 Standing::Blocked { until, .. } => {
                     blocked += 1;
-                    self.blocked.contains(&(until, key))
+                    self.blocked.get(&(until, key)).is_some()
                 }
             };
             assert!(found, "{name} is not where it stands");
@@ -228,13 +229,6 @@ impl Classes {
         let counted = (self.ready.len(), self.blocked.len());
         assert_eq!((ready, blocked), counted, "a class stands twice");
     }
-}
-
-fn pop_due<T: Ord>(
-    calendar: &mut BTreeSet<(Timestamp, T)>,
-    now: Timestamp,
-) -> Option<(Timestamp, T)> {
-    if calendar.first()?.0 <= now { calendar.pop_first() } else { None }
 }
 
 /// Callers may name any model. Beyond so many, all others share a class.

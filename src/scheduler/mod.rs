@@ -39,6 +39,7 @@ mod clock;
 mod config;
 mod demote;
 mod explain;
+mod few;
 mod floors;
 mod gate;
 mod hall;

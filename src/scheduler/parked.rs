@@ -7,14 +7,14 @@
 //! leave them alone.
 use super::{
     budget::{Budget, Share},
+    few::Few,
     keys::TenantKey,
 };
 use crate::domain::{JobId, Priority, Span, Timestamp, Usage};
-use std::collections::BTreeMap;
 
 /// The parked jobs of a model class, the most urgent and oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Parking(BTreeMap<(Priority, Timestamp, JobId), Parked>);
+pub(super) struct Parking(Few<(Priority, Timestamp, JobId), Parked>);
 
 /// A parked job.
 #[derive(Clone, Copy, Debug)]

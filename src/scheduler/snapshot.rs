@@ -3,6 +3,7 @@ use super::{
     Config, Row, Scheduler, TenantRow,
     class::{Class, Known},
     clock::Clock,
+    few::Few,
     floors::Floors,
     job::{Job, Lease, Place},
     keys::TenantKey,
@@ -14,7 +15,6 @@ use super::{
 };
 use crate::domain::{JobId, Limits, ModelClass, Priority, Timestamp, from_json};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// All but jobs and tenants.
 #[derive(Deserialize, Serialize)]
@@ -30,7 +30,7 @@ struct Snapshot {
     unknown_before: Option<Timestamp>,
     /// Between the classes.
     floors: Floors,
-    classes: BTreeMap<ModelClass, Known>,
+    classes: Few<ModelClass, Known>,
 }
 
 impl Scheduler {
@@ -38,7 +38,10 @@ impl Scheduler {
     /// together with the rows.
     #[must_use]
     pub fn snapshot(&self) -> String {
-        let known = self.classes.by_name().map(|(name, _, class)| (name.clone(), class.known()));
+        let mut classes = Few::default();
+        for (name, _, class) in self.classes.by_name() {
+            classes.insert(name.clone(), class.known());
+        }
         let snapshot = Snapshot {
             v: Version::Current,
             clock: self.clock,
@@ -47,7 +50,7 @@ impl Scheduler {
             limits: self.config.limits,
             unknown_before: self.classes.unknown_before,
             floors: self.classes.floors,
-            classes: known.collect(),
+            classes,
         };
         serde_json::to_string(&snapshot).unwrap_or_default()
     }
@@ -71,8 +74,8 @@ impl Scheduler {
             }
         }
         let mut scheduler = Self::new(config, now);
-        match snapshot.map(from_json) {
-            Some(Ok(snapshot)) => scheduler.remember(snapshot, now),
+        match snapshot.map(from_json::<Snapshot>) {
+            Some(Ok(snapshot)) => scheduler.remember(&snapshot, now),
             None if jobs.is_empty() => {}
             Some(Err(_)) | None => scheduler.classes.unknown_before = Some(now),
         }
@@ -94,7 +97,7 @@ impl Scheduler {
         scheduler
     }
 
-    fn remember(&mut self, snapshot: Snapshot, now: Timestamp) {
+    fn remember(&mut self, snapshot: &Snapshot, now: Timestamp) {
         self.clock = snapshot.clock;
         self.clock.see(now);
         if snapshot.credentials == self.config.credentials {
@@ -102,9 +105,10 @@ impl Scheduler {
         }
         self.classes.unknown_before = snapshot.unknown_before;
         self.classes.floors = snapshot.floors;
-        for (name, mut known) in snapshot.classes {
+        for (name, known) in snapshot.classes.iter() {
+            let mut known = *known;
             known.budget.reconfigure(snapshot.limits, &self.config);
-            self.classes.open(Class::new(name, &known, self.clock.now()));
+            self.classes.open(Class::new(name.clone(), &known, self.clock.now()));
         }
     }
 
