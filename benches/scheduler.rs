@@ -99,6 +99,8 @@ fn backlog(tenants: u64) -> Vec<Submission> {
             job: JobId::new(Timestamp::from_millis(number), [Entropy(mix), Entropy(mix)]),
             tenant: TenantId::try_from(tenant).ok()?,
             plan: if mix.is_multiple_of(10) { Plan::Pro } else { Plan::Free },
+            weight: None,
+            daily_input: None,
             priority: *Priority::ALL.get(rank)?,
             class: class.clone(),
             estimate: Usage { input: Tokens::new(100 + mix % 900), output: Tokens::new(1_000) },

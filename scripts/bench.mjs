@@ -7,12 +7,13 @@ import { gzipSync } from 'node:zlib';
 import { buildWorker } from './build.mjs';
 import { CommandFailed, ROOT, main } from './progress.mjs';
 import { memory } from './bench/memory.mjs';
+import { overload } from './bench/overload.mjs';
 import { scheduler } from './bench/scheduler.mjs';
 import { cpuMillis, openWorld } from './bench/world.mjs';
 
 const { values } = parseArgs({ options: { only: { type: 'string' } }, allowPositionals: true });
 
-const MEASUREMENTS = { size, start, submit, idle, drain, scheduler, inline, memory };
+const MEASUREMENTS = { size, start, submit, idle, drain, overload, scheduler, inline, memory };
 
 await main(async () => {
   await buildWorker();

@@ -26,6 +26,6 @@ export async function seedDemo(d1, { key }) {
       .bind(TENANT, 'Demo', 'free', now),
     d1
       .prepare('INSERT OR IGNORE INTO api_keys (key_hash, tenant_id, prefix, created_at) VALUES (?, ?, ?, ?)')
-      .bind(hash, TENANT, key.slice(0, 9), now),
+      .bind(hash, TENANT, key.slice(0, 12), now),
   ]);
 }

@@ -41,7 +41,7 @@ async function start() {
     clearInterval(sweeps);
     await runtime.stop();
   });
-  console.log(welcome(demo, claude));
+  console.log(welcome({ ...demo, ...yourOwn(secrets) }, claude));
 }
 
 // Miniflare starts another when one dies.
@@ -75,6 +75,11 @@ function readSecrets() {
   return existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {};
 }
 
+// A token of .dev.vars goes before the demo's, and is not for the screen.
+function yourOwn({ ADMIN_TOKEN }) {
+  return ADMIN_TOKEN ? { adminToken: 'YOUR_ADMIN_TOKEN' } : {};
+}
+
 // Local workerd knows the cron line but never runs it.
 function everyMinute(runtime) {
   return setInterval(() => runtime.runCron().catch((error) => console.error('The sweep failed:', error)), SWEEP_MS);
@@ -99,7 +104,7 @@ function stopOnSignal(stop) {
   }
 }
 
-function welcome({ baseUrl, key }, claude) {
+function welcome({ baseUrl, key, adminToken }, claude) {
   return `
 The pipeline answers on ${baseUrl}
 ${claude.told}
@@ -115,6 +120,11 @@ ${claude.told}
   # two PDFs as one batch
   curl -s ${baseUrl}/batches -H 'authorization: Bearer ${key}' \\
     -F 'files=@examples/pdfs/a.pdf' -F 'files=@examples/pdfs/b.pdf'
+
+  # as the operator: a second tenant, and a key for it, which is shown once
+  curl -s ${baseUrl}/admin/tenants -H 'authorization: Bearer ${adminToken}' \\
+    -H 'content-type: application/json' -d '{"tenantId": "second", "plan": "pro"}'
+  curl -s -X POST ${baseUrl}/admin/tenants/second/keys -H 'authorization: Bearer ${adminToken}'
 
 Ctrl-C stops it. Jobs are kept in ${STATE.replace(`${ROOT}/`, '')}/.
 `;

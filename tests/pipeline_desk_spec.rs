@@ -171,7 +171,8 @@ fn leases_from_before_an_eviction_live_on() {
 
 #[test]
 fn the_sweep_goes_on_where_it_was() {
-    let world = World::with(8, &[("SLOTS", "1")]);
+    let open = [("QUEUE_CAPACITY", "2000"), ("TENANT_SHARE_PERCENT", "100")];
+    let world = World::with(8, &[("SLOTS", "1"), ("RATE_FREE_PER_MINUTE", "0"), open[0], open[1]]);
     world.claude_pace(Span::from_secs(20), Span::from_secs(20));
     world.outage(Op::Submit, Span::from_secs(40));
     for number in 0..1_100 {

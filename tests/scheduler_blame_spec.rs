@@ -80,6 +80,20 @@ fn a_days_budget_is_new_on_the_next_day() {
 }
 
 #[test]
+fn a_tenants_own_budget_counts_more_than_the_setting() {
+    let mut world = World::new(Config { demotion: budget(5_000), ..one_a_second() });
+    let own = |tenant: &str, number, budget| {
+        by(tenant, Submission { daily_input: Some(Tokens::new(budget)), ..job(number) })
+    };
+    world.submit_all([own("large", 1, 50_000), own("none", 2, 0), own("small", 3, 2_000)]);
+    for number in 1..=3 {
+        world.settle(number, Outcome::Completed { usage: usage(7_501, 0) });
+    }
+    let demoted = |tenant| world.scheduler.demotion(&tenant_of(tenant)).is_some();
+    assert_eq!(["large", "none", "small"].map(demoted), [false, false, true]);
+}
+
+#[test]
 fn an_outage_costs_few_calls_and_no_attempts() {
     let mut world = World::new(one_a_second());
     world.submit_all((1..=40).map(|number| by(&format!("t{number}"), job(number))));

@@ -46,6 +46,20 @@ fn a_pro_tenant_has_three_turns_for_one_of_a_free_one() {
 }
 
 #[test]
+fn a_weight_of_its_own_counts_more_than_the_plan() {
+    for (weight, expected) in [(2, 57..=63), (8, 78..=82)] {
+        let mut world = World::new(Config { slots: 1, ..one_a_second() });
+        let own = Submission { weight: Some(weight), ..small(Priority::Standard, 0) };
+        let heavy = |number| by("own", Submission { job: id(number), ..own.clone() });
+        world.submit_all((101..=200).map(heavy));
+        world.submit_all((201..=300).map(|number| by("free", small(Priority::Standard, number))));
+        let order = drain(&mut world, 90);
+        let own = order.iter().filter(|number| **number <= 200).count();
+        assert!(expected.contains(&own), "weight {weight}: {own} of 90");
+    }
+}
+
+#[test]
 fn large_jobs_cost_their_tenant_turns() {
     let mut world = World::new(Config { slots: 1, ..one_a_second() });
     let large = |number| Submission { estimate: usage(3_000, 0), ..job(number) };

@@ -4,10 +4,10 @@
 #[path = "store_world/mod.rs"]
 mod store_world;
 
-use claude_pipeline::domain::{Entropy, JobStatus};
+use claude_pipeline::domain::{Entropy, JobStatus, Priority, TenantId};
 use claude_pipeline::pipeline::ports::Statement;
-use claude_pipeline::pipeline::store::{self, KeyHash};
-use store_world::{Store, at, batch, batch_id, claim, ending, job_id, lease, tenant};
+use claude_pipeline::pipeline::store::{self, JobsOf, KeyHash, NewJobs, Page};
+use store_world::{Store, all, at, batch, batch_id, claim, ending, job_id, key, lease, tenant};
 
 #[test]
 fn no_hot_statement_reads_a_whole_table() {
@@ -28,6 +28,36 @@ fn jobs_of_a_batch_come_sorted_from_their_index() {
 }
 
 #[test]
+fn a_page_is_read_from_the_index_that_keeps_its_order() {
+    let store = Store::with_batch(&[1, 2, 3]);
+    for (name, statement, index) in lists(&tenant("acme")) {
+        let plan = store.sqlite.plan(&statement).unwrap();
+        assert!(plan.iter().any(|line| line.contains(index)), "{name}: {plan:#?}");
+    }
+}
+
+#[test]
+fn an_operators_pages_come_sorted_from_their_indexes() {
+    let store = Store::new();
+    for statement in [
+        store::tenants_after(None, 20),
+        store::audit_before(None, None, 20),
+        store::audit_before(Some(&tenant("acme")), Some(9), 20),
+    ] {
+        let plan = store.sqlite.plan(&statement).unwrap();
+        assert!(!plan.iter().any(|line| line.contains("TEMP B-TREE")), "{plan:?}");
+    }
+}
+
+#[test]
+fn old_jobs_are_found_by_their_age() {
+    let store = Store::new();
+    let plan = store.sqlite.plan(&store::ended_before(at(9), 1_000)).unwrap();
+    let index = "SEARCH jobs USING INDEX jobs_by_status (status=? AND created_at<?)";
+    assert_eq!(plan, [index]);
+}
+
+#[test]
 fn the_sweep_begins_where_it_stopped() {
     let store = Store::with_batch(&[1, 2, 3]);
     let statement = store::unfinished_after(Some(job_id(2)), at(9), 1_000);
@@ -45,11 +75,41 @@ fn a_planted_scan_is_found() {
     assert!(plan.iter().any(|line| scans_a_table(line)), "{plan:?}");
 }
 
-/// Lists in JSON are read from end to end, as they should be.
+/// Lists in JSON are read from end to end, as they should be, and so is the
+/// page of a lane.
 fn scans_a_table(line: &str) -> bool {
     let list = line.contains("VIRTUAL TABLE") || line.contains("json_each");
+    let list = list || line.contains("(subquery-");
     line.starts_with("SCAN") && !list && !line.contains("CONSTANT ROW")
 }
+
+/// What a list is of, how it is read, and the index it is read from.
+fn lists(acme: &TenantId) -> [(&'static str, Statement, &'static str); 6] {
+    let (priority, limit) = (Some(Priority::Batch), 21);
+    let (from, below) = (Some(job_id(1)), Some(job_id(9)));
+    let page = Page { tenant: acme, priority, from, below, limit };
+    let jobs = |of| store::list_jobs(&page, &of);
+    let user = JobsOf { user_id: Some("u"), ..JobsOf::default() };
+    let batch = JobsOf { batch: Some(batch_id()), ..JobsOf::default() };
+    let page = Page { tenant: acme, priority, from: None, below: None, limit };
+    let batches = |ended| store::list_batches(&page, ended);
+    [
+        ("jobs", jobs(JobsOf::default()), JOBS_BY_TENANT),
+        ("jobs of a label", jobs(user), JOBS_BY_USER),
+        ("jobs of a batch", jobs(batch), "INDEX jobs_by_batch (batch_id=?)"),
+        ("batches", batches(None), BATCHES_BY_TENANT),
+        ("ended batches", batches(Some(true)), BATCHES_BY_TENANT),
+        ("processing batches", batches(Some(false)), UNFINISHED),
+    ]
+}
+
+const JOBS_BY_TENANT: &str = "COVERING INDEX jobs_by_tenant \
+    (tenant_id=? AND status=? AND priority=? AND job_id>? AND job_id<?)";
+const JOBS_BY_USER: &str = "COVERING INDEX jobs_by_user \
+    (tenant_id=? AND user_id=? AND status=? AND priority=? AND job_id>? AND job_id<?)";
+const BATCHES_BY_TENANT: &str = "COVERING INDEX batches_by_tenant \
+    (tenant_id=? AND priority=? AND batch_id>? AND batch_id<?)";
+const UNFINISHED: &str = "INDEX jobs_by_tenant (tenant_id=? AND status=? AND priority=?)";
 
 fn hot() -> Vec<(&'static str, Statement)> {
     let acme = tenant("acme");
@@ -65,9 +125,44 @@ fn hot() -> Vec<(&'static str, Statement)> {
         ("find_job", store::find_job(&acme, job_id(1))),
         ("find_batch", store::find_batch(&acme, batch_id())),
         ("batch_jobs", store::batch_jobs(&acme, batch_id())),
+        ("find_key", store::find_key(&acme, "k", at(1))),
+        ("forget_keys", store::forget_keys(at(1), 10)),
+        ("cancel_job", store::cancel_job(&acme, job_id(1), at(9))),
+        ("cancel_batch", store::cancel_batch(&acme, batch_id(), at(9))),
+        ("purge_jobs", store::purge_jobs(&acme, &[job_id(1)], at(9))),
+        ("purge_batch", store::purge_batch(&acme, batch_id())),
+        ("ended_before", store::ended_before(at(9), 1_000)),
+        ("unwanted", store::unwanted(&[job_id(1)])),
         ("tenant_of_key", store::tenant_of_key(KeyHash::of("k"))),
     ];
-    hot.extend(store::insert(Some(&new_batch), &jobs).into_iter().map(|one| ("insert", one)));
-    hot.extend(store::remove(Some(&new_batch), &jobs).into_iter().map(|one| ("remove", one)));
+    let key = &key("k", 1);
+    let new = NewJobs { key: Some(key), ..all(Some(&new_batch), &jobs) };
+    hot.extend(store::insert(new).into_iter().map(|one| ("insert", one)));
+    hot.extend(lists(&acme).into_iter().map(|(name, statement, _)| (name, statement)));
+    let retire = store::retire(&[job_id(1)], &[batch_id()]);
+    hot.extend(retire.into_iter().map(|one| ("retire", one)));
+    hot.extend(store::remove(new).into_iter().map(|one| ("remove", one)));
+    hot.extend(operators());
     hot
+}
+
+fn operators() -> Vec<(&'static str, Statement)> {
+    let acme = tenant("acme");
+    let hash = KeyHash::of("k");
+    let changes = [
+        ("create_tenant", store::create_tenant(&acme, "{}", at(1))),
+        ("change_tenant", store::change_tenant(&acme, r#"{"weight":2}"#, at(1))),
+        ("create_key", store::create_key(&acme, r#"{"prefix":"k"}"#, hash, at(1))),
+        ("revoke_key", store::revoke_key(&acme, "k", at(1))),
+    ];
+    let changes = changes.into_iter().flat_map(|(name, statements)| {
+        statements.into_iter().map(move |statement| (name, statement))
+    });
+    let reads = [
+        ("tenants_after", store::tenants_after(Some(&acme), 20)),
+        ("keys_of", store::keys_of(&acme, "cpk_")),
+        ("audit_before", store::audit_before(None, Some(9), 20)),
+        ("audit_before, of a tenant", store::audit_before(Some(&acme), None, 20)),
+    ];
+    changes.chain(reads).collect()
 }

@@ -7,7 +7,7 @@ use claude_pipeline::domain::{Entropy, JobStatus};
 use claude_pipeline::pipeline::ports::PortError;
 use claude_pipeline::pipeline::store::{self, Claimed, Ended, JobRow, Tenant, Unfinished};
 use claude_pipeline::pipeline::store::{KeyHash, Revoked, Standing};
-use store_world::{Store, at, batch_id, claim, ending, job, job_id, tenant};
+use store_world::{Store, all, at, batch_id, claim, ending, job, job_id, tenant};
 
 #[test]
 fn a_lease_is_claimed_once() {
@@ -108,7 +108,7 @@ fn inserting_again_changes_nothing_not_even_a_job_that_has_begun() {
     let store = Store::with_batch(&[1, 2]);
     store.claims(&[claim(1, 1, 1)]);
     let (batch, jobs) = store_world::batch(&[1, 2]);
-    store.run(store::insert(Some(&batch), &jobs));
+    store.run(store::insert(all(Some(&batch), &jobs)));
     assert_eq!(store.job(1).status, JobStatus::Running);
     assert_eq!(store.count("jobs"), 2);
     assert_eq!(store.count("batches"), 1);
@@ -118,12 +118,12 @@ fn inserting_again_changes_nothing_not_even_a_job_that_has_begun() {
 fn what_was_inserted_can_be_taken_back_until_it_begins() {
     let store = Store::with_batch(&[1, 2]);
     let (batch, jobs) = store_world::batch(&[1, 2]);
-    store.run(store::remove(Some(&batch), &jobs));
+    store.run(store::remove(all(Some(&batch), &jobs)));
     assert_eq!((store.count("jobs"), store.count("batches")), (0, 0));
 
     let store = Store::with_jobs(&[1, 2]);
     store.claims(&[claim(1, 1, 1)]);
-    store.run(store::remove(None, &[job(1), job(2)]));
+    store.run(store::remove(all(None, &[job(1), job(2)])));
     assert_eq!(store.count("jobs"), 1);
 }
 
@@ -132,7 +132,7 @@ fn a_batch_whose_job_has_begun_is_not_torn_apart() {
     let store = Store::with_batch(&[1, 2]);
     store.claims(&[claim(1, 1, 1)]);
     let (batch, jobs) = store_world::batch(&[1, 2]);
-    assert!(store.sqlite.batch(&store::remove(Some(&batch), &jobs)).is_err());
+    assert!(store.sqlite.batch(&store::remove(all(Some(&batch), &jobs))).is_err());
     assert_eq!((store.count("jobs"), store.count("batches")), (2, 1), "all or none");
 }
 
@@ -213,11 +213,13 @@ fn a_key_leads_to_its_tenant() {
     let store = Store::new();
     let hash = KeyHash::of("secret");
     let values = [hash.to_hex()];
-    let sql = "INSERT INTO api_keys VALUES (?1, 'acme', 'sec', 0)";
+    let sql = "INSERT INTO api_keys (key_hash, tenant_id, prefix, created_at) VALUES (?1, 'acme', 'sec', 0)";
     store.sqlite.execute(sql, &values.each_ref().map(String::as_str)).unwrap();
     let found: Vec<Tenant> = store.run(vec![store::tenant_of_key(hash)])[0].read().unwrap();
     assert_eq!(found[0].tenant_id, tenant("acme"));
     assert_eq!(store.run(vec![store::tenant_of_key(KeyHash::of("other"))])[0].0.len(), 0);
+    store.sqlite.execute("UPDATE api_keys SET revoked_at = 1", &[]).unwrap();
+    assert_eq!(store.run(vec![store::tenant_of_key(hash)])[0].0.len(), 0, "revoked");
 }
 
 #[test]
@@ -225,7 +227,8 @@ fn a_broken_constraint_is_our_own_fault_and_undoes_the_whole_batch() {
     let store = Store::new();
     let mut second = job(2);
     second.batch_id = Some(batch_id());
-    let statements = [store::insert(None, &[job(1)]), store::insert(None, &[second])].concat();
+    let statements =
+        [store::insert(all(None, &[job(1)])), store::insert(all(None, &[second]))].concat();
     let refused = store.sqlite.batch(&statements);
     assert!(matches!(refused, Err(PortError::Refused(_))), "{refused:?}");
     assert_eq!(store.count("jobs"), 0);

@@ -3,14 +3,13 @@
 mod upload_world;
 
 use bytes::Bytes;
-use claude_pipeline::pipeline::upload::{PART, Permits, receive};
-use futures_executor::block_on;
+use claude_pipeline::pipeline::upload::PART;
 use futures_util::{StreamExt, stream};
 use std::{
     ops::Range,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
-use upload_world::{CONTENT_TYPE, Fault, World, batch, file, form, pdf};
+use upload_world::{Fault, Seats, World, file, form, pdf};
 
 #[test]
 fn a_file_longer_than_a_part_goes_in_equal_parts_through_one_buffer() {
@@ -74,10 +73,23 @@ fn a_body_cut_off_anywhere_is_refused_and_nothing_is_kept() {
         let world = World::default();
         assert_eq!(world.post(&body[..end], 16).unwrap_err().status, 400, "cut at {end}");
         let broken = stream::iter([Ok(Bytes::copy_from_slice(&body[..end])), Err("gone")]);
-        let received = block_on(receive(&world, &Permits::new(1), CONTENT_TYPE, broken, batch()));
+        let received = world.post_broken(broken, &mut Seats(9));
         assert_eq!(received.unwrap_err().status, 400, "broken at {end}");
         assert!(world.is_empty());
     }
+}
+
+#[test]
+fn a_form_with_more_files_than_there_is_room_for_is_refused_and_nothing_is_kept() {
+    let files = ["a", "b", "c"].map(|name| file(name, &pdf(60)));
+    let body = || stream::iter([Ok::<_, &str>(Bytes::from(form(&files)))]);
+    for seats in 0..3 {
+        let world = World::default();
+        let problem = world.post_broken(body(), &mut Seats(seats)).unwrap_err();
+        assert_eq!(problem.status, 429);
+        assert!(world.is_empty());
+    }
+    assert!(World::default().post_broken(body(), &mut Seats(3)).is_ok());
 }
 
 #[test]

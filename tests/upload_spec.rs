@@ -6,12 +6,12 @@ use bytes::Bytes;
 use claude_pipeline::{
     claude::Instructions,
     domain::{Entropy, JobId, Timestamp},
-    pipeline::upload::{Fields, Form, MAX_FILES, Permits, UploadedFile, receive},
+    pipeline::upload::{Arriving, Fields, Form, MAX_FILES, Permits, UploadedFile, receive},
 };
 use futures_executor::block_on;
 use futures_util::stream;
 use std::{convert::Infallible, fs};
-use upload_world::{CONTENT_TYPE, World, batch, file, form, pdf, text};
+use upload_world::{Seats, World, arriving, file, form, pdf, text};
 
 #[test]
 fn every_file_arrives_whole_whatever_its_name_is_written_like() {
@@ -92,8 +92,9 @@ fn a_content_type_that_is_no_form_is_refused_unread() {
             panic!("it was read")
         });
         let (world, permits) = (World::default(), Permits::new(0));
-        let problem = block_on(receive(&world, &permits, content_type, body, batch())).unwrap_err();
-        assert_eq!(problem.status, status);
+        let arriving = Arriving { content_type, ..arriving(body) };
+        let received = block_on(receive(&world, &permits, arriving, &mut Seats(9)));
+        assert_eq!(received.unwrap_err().status, status);
     }
 }
 
@@ -102,7 +103,7 @@ fn an_upload_waits_for_its_turn_and_gives_it_back() {
     let (world, permits) = (World::default(), Permits::new(1));
     let post = |body: &[u8]| {
         let body = stream::iter([Ok::<_, Infallible>(Bytes::copy_from_slice(body))]);
-        block_on(receive(&world, &permits, CONTENT_TYPE, body, batch()))
+        block_on(receive(&world, &permits, arriving(body), &mut Seats(9)))
     };
     let held = permits.try_take();
     assert_eq!(post(b"").unwrap_err().status, 503);

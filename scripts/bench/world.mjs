@@ -21,6 +21,9 @@ export async function openWorld({ latency = 0, vars = {}, inspectorPort } = {}) 
       LIMIT_REQUESTS_PER_MINUTE: UNLIMITED,
       LIMIT_INPUT_TOKENS_PER_MINUTE: UNLIMITED,
       LIMIT_OUTPUT_TOKENS_PER_MINUTE: UNLIMITED,
+      QUEUE_CAPACITY: '1000000',
+      TENANT_SHARE_PERCENT: '100',
+      RATE_FREE_PER_MINUTE: '0',
       ...vars,
     },
     onLog: ({ level, message }) => level === 'error' && console.error(message),
@@ -54,6 +57,30 @@ class World {
 
   submit(job = {}, text = '') {
     return this.post('/jobs', JSON.stringify({ prompt: `job ${(this.#sent += 1)} ${text}`, ...job }));
+  }
+
+  // Submits, whatever comes of it.
+  async status() {
+    const body = JSON.stringify({ prompt: `job ${(this.#sent += 1)}` });
+    const headers = { authorization: `Bearer ${KEY}` };
+    const response = await fetch(`${this.runtime.url}/jobs`, { method: 'POST', headers, body });
+    await response.arrayBuffer();
+    return response.status;
+  }
+
+  // Submits to a full house; how many refusals there were.
+  async refusedFor(millis, callers) {
+    this.refusing = true;
+    const started = performance.now();
+    let count = 0;
+    const call = async () => {
+      for (; performance.now() - started < millis; count++) {
+        const status = await this.status();
+        if (status !== 429) throw new Error(`${status} in place of a refusal`);
+      }
+    };
+    await Promise.all(Array.from({ length: callers }, call));
+    return count;
   }
 
   // Accepted jobs that the scheduler does not know yet.

@@ -12,8 +12,8 @@ impl Ambient for Shell {
 
     fn chance(&self) -> Entropy {
         let mut drawn = [0; 8];
-        // The platform's source cannot fail; if it ever did, a fixed number
-        // would only cost jitter.
+        // The platform's source cannot fail. If it ever did, every draw would be
+        // the same: no key is made of such, and else it would only cost jitter.
         let _ = getrandom::fill(&mut drawn);
         Entropy(u64::from_le_bytes(drawn))
     }

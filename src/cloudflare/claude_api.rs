@@ -18,12 +18,43 @@ use worker::{AbortSignal, ByteStream, Error, Fetch, FixedLengthStream, Object, R
 extern "C" {
     #[wasm_bindgen(js_namespace = AbortSignal, js_name = timeout)]
     fn timeout(millis: f64) -> web_sys::AbortSignal;
+    #[wasm_bindgen(js_namespace = AbortSignal, js_name = any)]
+    fn any(signals: &js_sys::Array) -> web_sys::AbortSignal;
+
+    type AbortController;
+    #[wasm_bindgen(constructor)]
+    fn new() -> AbortController;
+    #[wasm_bindgen(method, getter)]
+    fn signal(this: &AbortController) -> JsValue;
+    #[wasm_bindgen(method)]
+    fn abort(this: &AbortController);
+}
+
+/// A call that is given up when this is dropped: what was not read of its
+/// answer is not sent to its end.
+struct Given(AbortController);
+
+impl Given {
+    fn up_after(&self, span: Span) -> AbortSignal {
+        let late = timeout(millis(span));
+        any(&js_sys::Array::of2(&self.0.signal(), &late)).into()
+    }
+}
+
+impl Drop for Given {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 /// A signal that aborts after `span`; it covers the body too.
-#[allow(clippy::cast_precision_loss)]
 pub(super) fn ends_after(span: Span) -> AbortSignal {
-    timeout(span.as_millis() as f64).into()
+    timeout(millis(span)).into()
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn millis(span: Span) -> f64 {
+    span.as_millis() as f64
 }
 
 impl Claude for Shell {
@@ -31,13 +62,14 @@ impl Claude for Shell {
 
     async fn call(&self, call: Call) -> Result<Reply<Body>, CallFailure> {
         fault::in_call(self, &call.body);
-        let signal = ends_after(call.timeout);
+        let given = Given(AbortController::new());
+        let signal = given.up_after(call.timeout);
         let request = self.request(call).await?;
         let sent = Fetch::Request(request).send_with_signal(&signal).await;
         let mut response = sent.map_err(|error| failure(&error))?;
         let status = response.status_code();
         let headers = response.headers().entries().collect();
-        let body = Body(response.stream().ok());
+        let body = Body { stream: response.stream().ok(), _given: given };
         Ok(Reply { status, headers, body })
     }
 }
@@ -92,13 +124,16 @@ impl Shell {
 }
 
 /// The body of an answer.
-pub(super) struct Body(Option<ByteStream>);
+pub(super) struct Body {
+    stream: Option<ByteStream>,
+    _given: Given,
+}
 
 impl Stream for Body {
     type Item = Result<Bytes, CallFailure>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        match &mut self.0 {
+        match &mut self.stream {
             Some(stream) => Pin::new(stream).poll_next(cx).map(|chunk| {
                 chunk.map(|chunk| chunk.map(Bytes::from).map_err(|error| failure(&error)))
             }),

@@ -2,7 +2,7 @@
 use super::fault;
 use super::scheduler_rows::SchedulerRows;
 use super::shell::{Shell, Work, asked};
-use crate::domain::Timestamp;
+use crate::domain::{Span, Timestamp};
 use crate::pipeline::desk::{Alarm, DeskPorts, DeskStore};
 use crate::pipeline::ports::{Ambient, PortResult};
 use crate::pipeline::settings::fingerprint;
@@ -46,6 +46,10 @@ impl DeskPorts for ObjectPorts {
     fn config(&self) -> Config {
         let key = self.shell.variable("ANTHROPIC_API_KEY").unwrap_or_default();
         Config { credentials: fingerprint(&key), ..self.shell.settings.scheduler }
+    }
+
+    fn retention(&self) -> Span {
+        self.shell.settings.retention
     }
 
     /// `BOOT_ID` says that consumers live and die with this process, which may

@@ -3,17 +3,18 @@
 use super::body::Body;
 use super::shell::Shell;
 use super::{health, reply, result_reply};
-use crate::domain::{BatchId, JobId};
+use crate::domain::JobId;
+use crate::pipeline::answer::Answered;
 use crate::pipeline::caller::{Caller, KeyCache, recognise};
 use crate::pipeline::ports::Ambient;
 use crate::pipeline::problem::Problem;
+use crate::pipeline::query::Query;
 use crate::pipeline::read::{self, Format};
-use crate::pipeline::route::Route;
+use crate::pipeline::route::{AdminRoute, Route, TenantRoute};
 use crate::pipeline::submit::submit;
 use crate::pipeline::submit_batch::submit_batch;
 use crate::pipeline::upload::Permits;
-use crate::pipeline::view::{JobView, ask_again};
-use serde_json::value::RawValue;
+use crate::pipeline::{admin, cancel, list, purge};
 use std::rc::Rc;
 use worker::{Request, Response, Result};
 
@@ -35,75 +36,102 @@ pub(super) async fn answer(shell: &Shell, mut request: Request) -> Result<Respon
 }
 
 async fn respond(shell: &Shell, request: &Request, body: &Body) -> Result<Response> {
-    let route = match Route::of(request.method().as_ref(), &request.path()) {
-        Ok(Route::Health) => return health::answer(shell).await,
-        Ok(route) => route,
-        Err(problem) => return reply::problem(&problem),
-    };
     let header = |name: &str| request.headers().get(name).ok().flatten();
-    let caller = match recognise(shell, &KEYS.with(Rc::clone), header).await {
-        Ok(caller) => caller,
-        Err(problem) => return reply::problem(&problem),
+    let asked = Asked { shell, request, body };
+    let answered = match Route::of(request.method().as_ref(), &request.path()) {
+        Ok(Route::Health) => return health::answer(shell).await,
+        Ok(Route::Admin(route)) => asked.operator(route).await,
+        Ok(Route::Tenant(route)) => match recognise(shell, &KEYS.with(Rc::clone), header).await {
+            Ok(caller) => {
+                if let TenantRoute::JobResult(job) = route {
+                    return asked.result(&caller, job).await;
+                }
+                asked.tenant(&caller, route).await
+            }
+            Err(problem) => Err(problem),
+        },
+        Err(problem) => Err(problem),
     };
-    let answered = match route {
-        Route::Health => return health::answer(shell).await,
-        Route::SubmitJob => submit_job(shell, &caller, body).await,
-        Route::SubmitBatch => submit_files(shell, &caller, request, body).await,
-        Route::Job(job) => read_job(shell, &caller, job).await,
-        Route::JobResult(job) => read_result(shell, &caller, job, request).await,
-        Route::Batch(batch) => read_batch(shell, &caller, batch).await,
-    };
-    match answered {
-        Ok(response) => response,
-        Err(problem) => reply::problem(&problem),
+    reply::answered(answered, shell.chance())
+}
+
+/// A request that has a route.
+struct Asked<'a> {
+    shell: &'a Shell,
+    request: &'a Request,
+    body: &'a Body,
+}
+
+impl Asked<'_> {
+    async fn tenant(&self, caller: &Caller, route: TenantRoute) -> Answered {
+        let (shell, query) = (self.shell, self.query());
+        match route {
+            TenantRoute::SubmitJob => {
+                let body = self.body.chunks();
+                let accepted = submit(shell, &shell.settings, &PERMITS, caller, body).await?;
+                Ok(read::after(shell, caller, accepted).await)
+            }
+            TenantRoute::SubmitBatch => {
+                let kind = self.header("content-type").unwrap_or_default();
+                let body = self.body.chunks();
+                submit_batch(shell, &shell.settings, &PERMITS, caller, &kind, body).await
+            }
+            TenantRoute::ListJobs => list::jobs(shell, caller, &query).await,
+            TenantRoute::ListBatches => list::batches(shell, caller, &query).await,
+            TenantRoute::Job(job) | TenantRoute::JobResult(job) => {
+                read::show(shell, caller, job).await
+            }
+            TenantRoute::Batch(batch) => read::batch(shell, caller, batch).await,
+            TenantRoute::DeleteJob(job) if query.purges()? => purge::job(shell, caller, job).await,
+            TenantRoute::DeleteJob(job) => cancel::job(shell, caller, job).await,
+            TenantRoute::DeleteBatch(batch) if query.purges()? => {
+                purge::batch(shell, caller, batch).await
+            }
+            TenantRoute::DeleteBatch(batch) => cancel::batch(shell, caller, batch).await,
+        }
+    }
+
+    async fn operator(&self, route: AdminRoute) -> Answered {
+        let token = self.shell.variable("ADMIN_TOKEN");
+        admin::authorize(|name| self.header(name), token.as_deref())?;
+        let body = self.body.text(MOST_ADMIN_BODY).await?;
+        admin::answer(self.shell, route, &self.query(), &body).await
+    }
+
+    async fn result(&self, caller: &Caller, job: JobId) -> Result<Response> {
+        match self.has_result(caller, job).await {
+            Ok(format) => result_reply::answer(self.shell, job, format).await,
+            Err(problem) => reply::answered(Err(problem), self.shell.chance()),
+        }
+    }
+
+    async fn has_result(
+        &self,
+        caller: &Caller,
+        job: JobId,
+    ) -> std::result::Result<Format, Problem> {
+        let format = Format::of(self.query().get("format"))?;
+        read::has_result(&read::job(self.shell, caller, job).await?)?;
+        Ok(format)
+    }
+
+    fn header(&self, name: &str) -> Option<String> {
+        self.request.headers().get(name).ok().flatten()
+    }
+
+    fn query(&self) -> Query {
+        let url = web_sys::Url::new(&self.request.inner().url());
+        let Ok(entries) = url.map(|url| js_sys::Array::from(&url.search_params())) else {
+            return Query::default();
+        };
+        let text = |pair: &js_sys::Array, at| pair.get(at).as_string().unwrap_or_default();
+        let pair = |entry| {
+            let pair = js_sys::Array::from(&entry);
+            (text(&pair, 0), text(&pair, 1))
+        };
+        Query(entries.iter().map(pair).collect())
     }
 }
 
-/// A response, or why there is none.
-type Answered = std::result::Result<Result<Response>, Problem>;
-
-async fn submit_job(shell: &Shell, caller: &Caller, body: &Body) -> Answered {
-    let body = body.chunks();
-    let accepted = submit(shell, &shell.settings, &PERMITS, caller, body).await?;
-    Ok(reply::accepted(&accepted, accepted.poll_url()))
-}
-
-async fn submit_files(shell: &Shell, caller: &Caller, request: &Request, body: &Body) -> Answered {
-    let content_type = request.headers().get("content-type").ok().flatten().unwrap_or_default();
-    let body = body.chunks();
-    let accepted =
-        submit_batch(shell, &shell.settings, &PERMITS, caller, &content_type, body).await?;
-    Ok(reply::accepted(&accepted, accepted.poll_url()))
-}
-
-async fn read_job(shell: &Shell, caller: &Caller, job: JobId) -> Answered {
-    let row = read::job(shell, caller, job).await?;
-    let again = (!row.status.ended()).then(|| ask_again(row.created_at, shell.now()));
-    let explained = if row.waits_after_a_fault() { explain(shell, job).await } else { None };
-    Ok(reply::unfinished(&JobView::from(row).waiting_for(explained), again))
-}
-
-/// What the scheduler says a job waits for. Not knowing is no reason to refuse
-/// the rest.
-async fn explain(shell: &Shell, job: JobId) -> Option<Box<RawValue>> {
-    let mut response = shell.ask_object(&format!("/explain/{job}"), None).await.ok()?;
-    let text = response.text().await.ok()?;
-    RawValue::from_string(text).ok().filter(|said| said.get() != "null")
-}
-
-async fn read_result(shell: &Shell, caller: &Caller, job: JobId, request: &Request) -> Answered {
-    let format = Format::of(parameter(request, "format").as_deref())?;
-    let row = read::job(shell, caller, job).await?;
-    read::has_result(&row)?;
-    Ok(result_reply::answer(shell, job, format).await)
-}
-
-async fn read_batch(shell: &Shell, caller: &Caller, batch: BatchId) -> Answered {
-    let view = read::batch(shell, caller, batch).await?;
-    let again = (!view.ended()).then(|| ask_again(view.created_at(), shell.now()));
-    Ok(reply::unfinished(&view, again))
-}
-
-fn parameter(request: &Request, name: &str) -> Option<String> {
-    web_sys::Url::new(&request.inner().url()).ok()?.search_params().get(name)
-}
+/// What an operator says fits many times.
+const MOST_ADMIN_BODY: usize = 65_536;

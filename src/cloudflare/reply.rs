@@ -1,5 +1,6 @@
 //! Answers to callers: every one has a request id, JSON never looks like a page.
-use crate::domain::Span;
+use crate::domain::Entropy;
+use crate::pipeline::answer::{Answer, Answered, rate_limit};
 use crate::pipeline::problem::Problem;
 use serde::Serialize;
 use worker::{Headers, Response, ResponseBuilder, Result};
@@ -9,20 +10,18 @@ pub(super) fn json<B: Serialize>(status: u16, body: &B) -> Result<Response> {
     text(status, "application/json", serde_json::to_string(body)?)
 }
 
-/// JSON about something that is not ready yet: when to ask again.
-pub(super) fn unfinished<B: Serialize>(body: &B, again: Option<Span>) -> Result<Response> {
-    let response = json(200, body)?;
-    if let Some(again) = again {
-        response.headers().set("retry-after", &again.as_secs_rounded_up().to_string())?;
+/// An answer of the pipeline, or its refusal.
+pub(super) fn answered(answered: Answered, chance: Entropy) -> Result<Response> {
+    match answered {
+        Ok(Answer { status, body, headers }) => {
+            let response = text(status, "application/json", body)?;
+            for (name, value) in headers {
+                response.headers().set(name, &value)?;
+            }
+            Ok(response)
+        }
+        Err(refused) => problem(&refused.spread(chance)),
     }
-    Ok(response)
-}
-
-/// 202 with a `Location`.
-pub(super) fn accepted<B: Serialize>(body: &B, location: &str) -> Result<Response> {
-    let response = json(202, body)?;
-    response.headers().set("location", location)?;
-    Ok(response)
 }
 
 /// A refusal.
@@ -34,8 +33,13 @@ pub(super) fn problem(problem: &Problem) -> Result<Response> {
     if problem.status == 401 {
         response.headers().set("www-authenticate", "Bearer")?;
     }
-    if let Some(allowed) = problem.allowed {
+    if let Some(allowed) = &problem.allowed {
         response.headers().set("allow", allowed)?;
+    }
+    if let Some(quota) = problem.quota {
+        let [policy, left] = rate_limit(quota);
+        response.headers().set("ratelimit-policy", &policy)?;
+        response.headers().set("ratelimit", &left)?;
     }
     Ok(response)
 }

@@ -6,17 +6,16 @@
 use super::desk::ObjectPorts;
 use super::fault;
 use super::shell::{Shell, Work};
-use crate::domain::from_json;
+use crate::domain::{JobId, Span, from_json};
 use crate::pipeline::desk::{Alarm, Desk, DeskPorts};
-use crate::pipeline::ports::{Ambient, PortResult};
+use crate::pipeline::ports::{Ambient, PortError, PortResult};
 use crate::scheduler::{Settlement, Submission};
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 use std::cell::{Cell, RefCell};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 use worker::{
-    DurableObject, Env, Error, Method, Request, Response, Result, State, durable_object,
-    wasm_bindgen,
+    DurableObject, Env, Error, Request, Response, Result, State, durable_object, wasm_bindgen,
 };
 
 /// See the module.
@@ -44,23 +43,18 @@ impl DurableObject for SchedulerObject {
         if let Some(place) = fault::wanted(desk.ports().shared(), request.headers()) {
             return self.panic_at(&place, &desk).await;
         }
-        match (request.method(), request.path().as_str()) {
-            (Method::Post, "/submit") => match body::<Vec<Submission>>(&mut request).await {
-                Ok(jobs) => done(desk.submit(jobs).await),
-                Err(refused) => refused,
-            },
-            (Method::Post, "/settle") => match body::<Vec<Settlement>>(&mut request).await {
-                Ok(settlements) => done(desk.settle(settlements).await),
-                Err(refused) => refused,
-            },
-            (Method::Post, "/sweep") => done(desk.sweep().await),
-            (Method::Get, "/state") => match desk.state() {
-                Ok(state) => Response::from_json(&state),
-                Err(error) => done(Err(error)),
-            },
-            (Method::Post, "/notify") => self.deliver(&desk, request.text().await?),
-            (Method::Get, path) => explain(&desk, path),
-            _ => Response::error("unknown", 404),
+        let path = request.path();
+        if path == "/notify" {
+            return self.deliver(&desk, request.text().await?);
+        }
+        let body = request.text().await?;
+        match answer(&desk, &path, &body).await {
+            Ok(answer) => Response::ok(answer),
+            Err(PortError::Refused(detail)) => Response::error(detail, 400),
+            Err(error) => {
+                worker::console_error!("the scheduler could not do as asked: {error}");
+                Response::error(error.to_string(), 503)
+            }
         }
     }
 
@@ -99,40 +93,45 @@ impl SchedulerObject {
         let ports = desk.ports();
         if place == "alarm" {
             self.panic_at_alarm.set(true);
-            done(ports.arm_at(ports.shared().now()).await)
+            asked_to_panic(ports.arm_at(ports.shared().now()).await)
         } else {
             ports.panic_in_turn("turn");
-            done(desk.settle(Vec::new()).await)
+            asked_to_panic(desk.settle(Vec::new()).await)
         }
     }
 }
 
-/// `/explain/:job`: what a job waits for; `null` if it does not wait here.
-fn explain(desk: &Rc<Desk<ObjectPorts>>, path: &str) -> Result<Response> {
-    let Some(Ok(job)) = path.strip_prefix("/explain/").map(str::parse) else {
-        return Response::error("unknown", 404);
-    };
-    match desk.explain(job) {
-        Ok(waiting_for) => Response::from_json(&waiting_for),
-        Err(error) => done(Err(error)),
+/// What the object is asked, and what it answers: JSON both.
+async fn answer(desk: &Rc<Desk<ObjectPorts>>, path: &str, body: &str) -> PortResult<String> {
+    match path {
+        "/admit" => write(&desk.admit(&read(body)?)?),
+        "/vacate" => write(&desk.vacate(&read(body)?)?),
+        "/submit" => write(&desk.submit(read::<Vec<Submission>>(body)?).await?),
+        "/settle" => write(&desk.settle(read::<Vec<Settlement>>(body)?).await?),
+        "/cancel" => write(&desk.cancel(read(body)?).await?),
+        "/canceled" => write(&desk.canceled(read(body)?)?),
+        "/wait" => {
+            let (job, span) = read::<(JobId, Span)>(body)?;
+            write(&desk.wait(job, span).await?)
+        }
+        "/explain" => write(&desk.explain(read(body)?)?),
+        "/sweep" => write(&desk.sweep().await?),
+        "/state" => write(&desk.state()?),
+        _ => Err(PortError::Refused(format!("the object knows no {path}"))),
     }
 }
 
-/// Tells the caller that it is done, or that it may be asked again.
-fn done(result: PortResult<()>) -> Result<Response> {
-    match result {
+fn read<T: DeserializeOwned>(body: &str) -> PortResult<T> {
+    from_json(body).map_err(|error| PortError::Refused(error.to_string()))
+}
+
+fn write<T: Serialize>(answer: &T) -> PortResult<String> {
+    serde_json::to_string(answer).map_err(|error| PortError::Refused(error.to_string()))
+}
+
+fn asked_to_panic(done: PortResult<()>) -> Result<Response> {
+    match done {
         Ok(()) => Response::ok(""),
-        Err(error) => {
-            worker::console_error!("the scheduler could not do as asked: {error}");
-            Response::error(error.to_string(), 503)
-        }
+        Err(error) => Response::error(error.to_string(), 503),
     }
-}
-
-/// A body, or the 400 for one that is not what was meant.
-async fn body<T: DeserializeOwned>(
-    request: &mut Request,
-) -> std::result::Result<T, Result<Response>> {
-    let text = request.text().await.map_err(Err)?;
-    from_json(&text).map_err(|error| Response::error(error.to_string(), 400))
 }

@@ -1,36 +1,49 @@
 //! The moment a job becomes ours: its row is durable, then the scheduler is
 //! told. A scheduler that cannot be told learns of the job from the sweep.
-use super::ports::{Ambient, Database, Objects, SchedulerPort};
+use super::ports::{Ambient, Database, Objects, Rows, SchedulerPort};
 use super::problem::Problem;
 use super::retry::patiently;
-use super::store::{self, NewBatch, NewJob};
-use crate::domain::{ModelClass, Plan, Tokens, Usage};
+use super::store::{self, Earlier, NewJob, NewJobs, Tenant};
+use crate::domain::{ModelClass, Tokens, Usage};
 use crate::scheduler::Submission;
 
 /// What accepting needs.
 pub trait Acceptor: Database + Objects + SchedulerPort + Ambient {}
 impl<P: Database + Objects + SchedulerPort + Ambient> Acceptor for P {}
 
-/// Accepts jobs that belong together, all or none.
+/// Accepts jobs that belong together, all or none. `Some` if their key was
+/// taken meanwhile: then none is.
 ///
 /// # Errors
 ///
 /// 503 if the rows could not be written; then none is left behind.
 pub async fn accept<P: Acceptor>(
     ports: &P,
-    plan: Plan,
-    batch: Option<&NewBatch>,
-    jobs: &[NewJob],
-) -> Result<(), Problem> {
-    let inserted = patiently(ports, async || ports.batch(store::insert(batch, jobs)).await).await;
-    if let Err(error) = inserted {
-        // The insert may have happened and only its answer been lost.
-        let _ = patiently(ports, async || ports.batch(store::remove(batch, jobs)).await).await;
-        return Err(error.into());
+    tenant: &Tenant,
+    new: NewJobs<'_>,
+) -> Result<Option<Earlier>, Problem> {
+    let inserted = patiently(ports, async || ports.batch(store::insert(new)).await).await;
+    let rows = match inserted {
+        Ok(rows) => rows,
+        Err(error) => {
+            // The insert may have happened and only its answer been lost.
+            let _ = patiently(ports, async || ports.batch(store::remove(new)).await).await;
+            return Err(error.into());
+        }
+    };
+    if let Some(earlier) = other_request(new, &rows)? {
+        return Ok(Some(earlier));
     }
-    let submissions: Vec<Submission> = jobs.iter().map(|job| submission(job, plan)).collect();
-    let _ = patiently(ports, async || ports.submit(submissions.clone()).await).await;
-    Ok(())
+    let jobs: Vec<Submission> = new.jobs.iter().map(|job| submission(job, tenant)).collect();
+    let _ = patiently(ports, async || ports.submit(jobs.clone()).await).await;
+    Ok(None)
+}
+
+/// The request that had the key before, if it was another one.
+fn other_request(new: NewJobs<'_>, rows: &[Rows]) -> Result<Option<Earlier>, Problem> {
+    let Some(key) = new.key else { return Ok(None) };
+    let owner = store::first::<Earlier>(rows.get(1..).unwrap_or_default())?.pop();
+    Ok(owner.filter(|owner| owner.location != key.location))
 }
 
 /// Removes objects of a request that came to nothing. A store that does not
@@ -41,11 +54,13 @@ pub async fn discard<P: Objects + Ambient>(ports: &P, keys: Vec<String>) {
     }
 }
 
-fn submission(job: &NewJob, plan: Plan) -> Submission {
+fn submission(job: &NewJob, tenant: &Tenant) -> Submission {
     Submission {
         job: job.job_id,
         tenant: job.tenant_id.clone(),
-        plan,
+        plan: tenant.plan,
+        weight: tenant.weight,
+        daily_input: tenant.daily_input_tokens.map(Tokens::new),
         priority: job.priority,
         class: ModelClass::of(&job.model),
         estimate: Usage {

@@ -17,13 +17,17 @@ pub struct Caller {
     pub version: Option<String>,
     /// `anthropic-beta`, if sent.
     pub beta: Option<String>,
+    /// `Idempotency-Key`, if sent.
+    pub idempotency_key: Option<String>,
+    /// `Prefer: wait`, if sent: at most [`LONGEST_WAIT`].
+    pub wait: Option<Span>,
 }
 
 /// Recognises the caller by its key, and reads its other headers.
 ///
 /// # Errors
 ///
-/// 401 without a valid key, 400 for a malformed header, 503 if the keys cannot
+/// 401 without a valid key, 403 for a suspended tenant, 400 for a malformed header, 503 if the keys cannot
 /// be read.
 pub async fn recognise<P>(
     ports: &P,
@@ -40,11 +44,16 @@ where
     } else {
         keys.put(hash, look_up(ports, hash).await?, ports.now())
     };
+    if tenant.suspended_at.is_some() {
+        return Err(Problem::suspended());
+    }
     Ok(Caller {
         tenant,
         user_id: label(&header, "x-user-id", 128, |_| true)?,
         version: label(&header, "anthropic-version", 10, is_date)?,
         beta: label(&header, "anthropic-beta", 2_000, |_| true)?,
+        idempotency_key: label(&header, "idempotency-key", 255, is_ascii)?,
+        wait: header("prefer").and_then(|value| preferred_wait(&value)),
     })
 }
 
@@ -59,7 +68,7 @@ where
 
 /// Both header forms are in use: older SDKs send `x-api-key`, newer ones a
 /// bearer token. If both arrive, Claude uses `x-api-key`; so do we.
-fn key_of(header: &impl Fn(&str) -> Option<String>) -> Option<String> {
+pub(super) fn key_of(header: &impl Fn(&str) -> Option<String>) -> Option<String> {
     let bearer = || {
         let value = header("authorization")?;
         let (scheme, key) = value.split_once(' ')?;
@@ -85,6 +94,21 @@ fn label(
     let allowed = format!("the header {name} must be plain text of at most {longest} bytes");
     let form = if name == "anthropic-version" { ", a date like 2023-06-01" } else { "" };
     Err(Problem::field(name, allowed + form))
+}
+
+/// `wait=N` of a `Prefer` header (RFC 7240), in seconds. What it means to say
+/// otherwise is ignored, as a preference should be.
+fn preferred_wait(value: &str) -> Option<Span> {
+    let mut waits = value.split([',', ';']).filter_map(|preference| {
+        let (name, seconds) = preference.split_once('=')?;
+        let seconds = seconds.trim().trim_matches('"').parse().ok()?;
+        name.trim().eq_ignore_ascii_case("wait").then(|| Span::from_secs(seconds))
+    });
+    waits.next().map(|wait| wait.min(LONGEST_WAIT)).filter(|wait| *wait > Span::ZERO)
+}
+
+fn is_ascii(value: &str) -> bool {
+    value.is_ascii()
 }
 
 fn is_date(value: &str) -> bool {
@@ -128,6 +152,9 @@ impl KeyCache {
         tenant
     }
 }
+
+/// Nobody is kept waiting longer at the door.
+pub const LONGEST_WAIT: Span = Span::from_secs(60);
 
 const MAX_KEY: usize = 256;
 const MOST_KEYS: usize = 1_000;

@@ -12,6 +12,7 @@ use super::ports::{Ambient, Claude, Database, Notifier, Objects, PortResult, Sch
 use super::retry::patiently;
 use super::settings::Settings;
 use super::store::{self, Claimed, Ended, Ending};
+use super::watch::{discard_unwanted, watched};
 use crate::domain::{JobError, JobStatus, Span};
 use crate::scheduler::Settlement;
 use futures_util::future::{Either, FutureExt, select};
@@ -113,11 +114,11 @@ async fn commit<P: Consumer>(ports: &P, finished: Vec<Finished>) -> PortResult<(
     // The truth is in D1 by now: a scheduler that cannot be told learns it when
     // the lease ends.
     let _ = patiently(ports, async || ports.settle(settlements.clone()).await).await;
-    for job in store::first::<Ended>(&rows)? {
-        if job.status == JobStatus::Failed {
-            ports.notify(Notice::of(&job, now).to_json());
-        }
+    let ended = store::first::<Ended>(&rows)?;
+    for job in ended.iter().filter(|job| job.status == JobStatus::Failed) {
+        ports.notify(Notice::of(job, now).to_json());
     }
+    discard_unwanted(ports, &endings, &ended).await;
     Ok(())
 }
 
@@ -129,7 +130,8 @@ async fn guarded<P: Consumer>(
     handover: Handover,
     job: Claimed,
 ) -> Placed {
-    let tried = AssertUnwindSafe(attempt(ports, settings, handover, job)).catch_unwind().await;
+    let attempt = watched(ports, handover, attempt(ports, settings, handover, job));
+    let tried = AssertUnwindSafe(attempt).catch_unwind().await;
     let finished = tried.unwrap_or_else(|_| {
         lost(handover, JobError::new("internal_error", "the attempt stopped unexpectedly"))
     });

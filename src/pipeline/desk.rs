@@ -11,8 +11,10 @@
 //! and the next turn reads it from storage again. What a turn decided is
 //! carried out afterwards; if the object dies before that, leases end by
 //! themselves and are reconciled.
+mod door;
 mod errands;
 mod ports;
+mod waiters;
 
 pub use ports::{Alarm, DeskPorts, DeskStore};
 
@@ -24,6 +26,7 @@ use crate::domain::{JobId, Span, Timestamp};
 use crate::scheduler::{Scheduler, Settlement, State, Submission, WaitingFor};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use waiters::Waiters;
 
 /// What the object has in memory, over its ports.
 pub struct Desk<P> {
@@ -34,6 +37,7 @@ pub struct Desk<P> {
     sending: Cell<bool>,
     /// When the alarm will ring, as far as this instance knows.
     armed: Cell<Option<Timestamp>>,
+    waiters: Waiters,
 }
 
 impl<P: DeskPorts> Desk<P> {
@@ -45,6 +49,7 @@ impl<P: DeskPorts> Desk<P> {
             outbox: RefCell::default(),
             sending: Cell::new(false),
             armed: Cell::new(None),
+            waiters: Waiters::default(),
         })
     }
 
@@ -74,16 +79,20 @@ impl<P: DeskPorts> Desk<P> {
     /// The storage failed; whether it was noted is not known.
     pub async fn settle(self: &Rc<Self>, settlements: Vec<Settlement>) -> PortResult<()> {
         let chances: Vec<_> = settlements.iter().map(|_| self.shared().chance()).collect();
+        let jobs: Vec<_> = settlements.iter().map(|settlement| settlement.job).collect();
         let settle = |scheduler: &mut Scheduler, now| {
             for (settlement, chance) in settlements.into_iter().zip(chances) {
                 scheduler.settle(settlement, now, chance);
             }
         };
-        self.turn(settle).await.map(drop)
+        let settled = self.turn(settle).await.map(drop);
+        self.call_waiters(&jobs)?;
+        settled
     }
 
     /// Looks at a stretch of D1's unfinished jobs for any the scheduler does
-    /// not know. Also a heartbeat, should an alarm ever be lost.
+    /// not know, and removes what is old. Also a heartbeat, should an alarm
+    /// ever be lost.
     ///
     /// # Errors
     ///
@@ -95,7 +104,9 @@ impl<P: DeskPorts> Desk<P> {
         let swept = stretch(self.shared(), cursor).await?;
         let next = swept.cursor.map(|job| job.to_string()).unwrap_or_default();
         self.ports.set_note(CURSOR, &next)?;
-        self.submit(swept.jobs).await
+        let submitted = self.submit(swept.jobs).await;
+        self.retire().await;
+        submitted
     }
 
     /// The alarm. It is armed anew before anything else, so that no failure
@@ -119,7 +130,10 @@ impl<P: DeskPorts> Desk<P> {
     ///
     /// The storage failed.
     pub fn state(self: &Rc<Self>) -> PortResult<State> {
-        self.look(|scheduler, _| scheduler.state())
+        self.look(|scheduler, now| {
+            scheduler.see(now);
+            scheduler.state()
+        })
     }
 
     /// What a job waits for; `None` if it does not wait here.
@@ -131,10 +145,11 @@ impl<P: DeskPorts> Desk<P> {
         self.look(|scheduler, now| scheduler.explain(job, now))
     }
 
-    fn look<T>(self: &Rc<Self>, at: impl FnOnce(&Scheduler, Timestamp) -> T) -> PortResult<T> {
+    /// Looks, without a turn: what changes may be lost with the memory.
+    fn look<T>(self: &Rc<Self>, at: impl FnOnce(&mut Scheduler, Timestamp) -> T) -> PortResult<T> {
         let now = self.shared().now();
-        let scheduler = self.take(now)?;
-        let seen = at(&scheduler, now);
+        let mut scheduler = self.take(now)?;
+        let seen = at(&mut scheduler, now);
         self.scheduler.replace(Some(scheduler));
         Ok(seen)
     }

@@ -94,6 +94,12 @@ pub fn message_key(job: JobId) -> String {
     format!("results/{job}.message.json")
 }
 
+/// Every object a job can have.
+pub(super) fn content_keys(job: JobId, batch: Option<BatchId>) -> [String; 3] {
+    let asked = batch.map_or_else(|| input_key(job), |batch| upload_key(batch, job));
+    [asked, result_key(job), message_key(job)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

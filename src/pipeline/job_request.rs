@@ -1,5 +1,6 @@
 //! The fields of a job, as its submitter wrote them: checked before any cost,
 //! the field at fault named.
+use super::field::{number, text};
 use super::problem::Problem;
 use crate::domain::{Origin, Priority, Span};
 use serde_json::Value;
@@ -164,32 +165,6 @@ fn metadata(json: &str) -> Result<String, Problem> {
         return Err(Problem::field("metadata", detail));
     }
     Ok(json.to_owned())
-}
-
-fn text<'a>(name: &str, value: &'a Value) -> Result<&'a str, Problem> {
-    value.as_str().ok_or_else(|| {
-        Problem::field(name, format!("`{name}` must be a string, not {}", kind(value)))
-    })
-}
-
-fn number(name: &str, value: &Value, low: u64, high: u64) -> Result<u64, Problem> {
-    value.as_u64().filter(|number| (low..=high).contains(number)).ok_or_else(|| {
-        let written = value.as_number().and_then(|number| serde_json::to_string(number).ok());
-        let got = written.unwrap_or_else(|| kind(value).to_owned());
-        let detail = format!("`{name}` must be a whole number from {low} to {high}, not {got}");
-        Problem::field(name, detail)
-    })
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
 }
 
 /// Mission A2.

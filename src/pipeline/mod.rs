@@ -3,22 +3,32 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod accept;
+pub mod admin;
+pub mod answer;
 pub mod attempt;
 pub mod caller;
+pub mod cancel;
 mod claiming;
 pub mod consume;
 pub mod dead_letter;
 pub mod desk;
+mod field;
+pub mod idempotency;
 pub mod input;
 pub mod intake;
 pub mod job_request;
+pub mod list;
 pub mod messages;
 pub mod notice;
+pub mod places;
 pub mod ports;
 pub mod problem;
+pub mod purge;
+pub mod query;
 pub mod read;
 pub mod reconcile;
 pub mod result;
+pub mod retention;
 mod retry;
 pub mod route;
 pub mod settings;
@@ -30,3 +40,5 @@ mod templates;
 pub mod turn;
 pub mod upload;
 pub mod view;
+pub mod waiting;
+mod watch;

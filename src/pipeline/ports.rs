@@ -1,11 +1,13 @@
 //! What the use cases need of the world. Each driver (`cloudflare`, `sim`)
 //! implements these once.
 use crate::claude::{CallFailure, PdfBody};
-use crate::domain::{Entropy, Queue, Span, Timestamp, from_json};
-use crate::scheduler::{Settlement, Submission};
+use crate::domain::{Entropy, JobId, Queue, Span, TenantId, Timestamp, from_json};
+use crate::scheduler::{Quota, Refusal, Settlement, Submission, Wish};
 use bytes::Bytes;
 use futures_util::Stream;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use thiserror::Error;
 
 /// A store or a peer could not do what was asked.
@@ -148,10 +150,45 @@ pub trait Upload {
     fn abort(&mut self) -> impl Future<Output = PortResult<()>>;
 }
 
+/// The scheduler's answer to a wish for places, as it comes over the wire.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Admitted {
+    /// Why nothing was let in, if so.
+    pub refused: Option<Refusal>,
+    /// What is left of the tenant's rate.
+    pub quota: Option<Quota>,
+    /// The tenant's demotion, to be handed on unread.
+    pub demotion: Option<Box<RawValue>>,
+}
+
+/// Places that are given back.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Vacated {
+    /// Whose.
+    pub tenant: TenantId,
+    /// Which.
+    pub hold: JobId,
+}
+
 /// The scheduler object.
 pub trait SchedulerPort {
-    /// Puts jobs in line. Jobs it knows already are left as they are.
+    /// Asks for places, before anything is stored.
+    fn admit(&self, wish: Wish) -> impl Future<Output = PortResult<Admitted>>;
+    /// Gives places back.
+    fn vacate(&self, places: Vacated) -> impl Future<Output = PortResult<()>>;
+    /// Puts jobs in line, in the places held in the name of the first. Jobs it
+    /// knows already are left as they are.
     fn submit(&self, jobs: Vec<Submission>) -> impl Future<Output = PortResult<()>>;
+    /// Ends jobs by their owner's wish.
+    fn cancel(&self, jobs: Vec<JobId>) -> impl Future<Output = PortResult<()>>;
+    /// Which of these jobs, whose attempts are under way, were canceled.
+    fn canceled(&self, jobs: Vec<JobId>) -> impl Future<Output = PortResult<Vec<JobId>>>;
+    /// Returns when the job is no longer here, or after `span`; says whether it
+    /// was here at first.
+    fn wait(&self, job: JobId, span: Span) -> impl Future<Output = PortResult<bool>>;
+    /// What a job waits for, as JSON; `None` if it does not wait here.
+    fn explain(&self, job: JobId) -> impl Future<Output = PortResult<Option<Box<RawValue>>>>;
     /// Tells how attempts ended.
     fn settle(&self, settlements: Vec<Settlement>) -> impl Future<Output = PortResult<()>>;
 }

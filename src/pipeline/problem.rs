@@ -1,8 +1,9 @@
 //! What a caller is told when the answer is no: `application/problem+json`
 //! (RFC 9457). The one place where refusals and errors become HTTP.
 use super::ports::PortError;
-use crate::domain::{JobStatus, Span};
-use serde::Serialize;
+use crate::domain::{Entropy, JobStatus, Span};
+use crate::scheduler::{Limit, Quota, Refusal};
+use serde::{Serialize, Serializer};
 
 /// A refusal or an error, ready to be sent.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
@@ -23,12 +24,31 @@ pub struct Problem {
     /// The state of the job, where that is the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job_status: Option<JobStatus>,
-    /// When to come back; sent as `Retry-After`.
-    #[serde(skip)]
+    /// The limit that was met, where that is the reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Box<LimitMet>>,
+    /// When to come back; sent as `Retry-After` too, in whole seconds.
+    #[serde(
+        rename = "retryAfterSeconds",
+        serialize_with = "in_seconds",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub retry_after: Option<Span>,
+    /// What is left of the tenant's rate; sent as `RateLimit`.
+    #[serde(skip)]
+    pub quota: Option<Quota>,
     /// The methods a path answers to; sent as `Allow`.
     #[serde(skip)]
-    pub allowed: Option<&'static str>,
+    pub allowed: Option<String>,
+}
+
+/// Which limit at the door, whose it is, and how full.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+pub struct LimitMet {
+    name: Limit,
+    scope: &'static str,
+    most: u64,
+    used: u64,
 }
 
 impl Problem {
@@ -71,7 +91,7 @@ impl Problem {
 
     /// 405: the path exists, the method does not.
     #[must_use]
-    pub fn method_not_allowed(allowed: &'static str) -> Self {
+    pub fn method_not_allowed(allowed: String) -> Self {
         let detail = format!("this path answers to {allowed}");
         let problem = Self::new("method-not-allowed", 405, "Method not allowed", detail);
         Self { allowed: Some(allowed), ..problem }
@@ -83,6 +103,78 @@ impl Problem {
         Self {
             job_status: Some(status),
             ..Self::new("no-result", 409, "The job has no result", detail)
+        }
+    }
+
+    /// 403: the tenant's keys are refused for now.
+    #[must_use]
+    pub fn suspended() -> Self {
+        let detail = "the operator has suspended this tenant; what was accepted before still runs";
+        Self::new("suspended", 403, "The tenant is suspended", detail)
+    }
+
+    /// 409: it has ended, or not ended yet, or is there already.
+    #[must_use]
+    pub fn conflict(
+        kind: &'static str,
+        title: &'static str,
+        status: Option<JobStatus>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self { job_status: status, ..Self::new(kind, 409, title, detail) }
+    }
+
+    /// 410: the content was removed.
+    #[must_use]
+    pub fn purged() -> Self {
+        let detail = "its owner had the job's input and result removed";
+        Self::new("purged", 410, "The content was removed", detail)
+    }
+
+    /// 422: an `Idempotency-Key` that stands for another request.
+    #[must_use]
+    pub fn key_reused() -> Self {
+        let detail = "this Idempotency-Key came with another request within the last 24 hours; \
+                      a new request needs a new key";
+        let title = "The idempotency key is taken";
+        let field = Some("Idempotency-Key".to_owned());
+        Self { field, ..Self::new("idempotency-key-reused", 422, title, detail) }
+    }
+
+    /// 429, or 413 if waiting cannot help: a limit at the door.
+    #[must_use]
+    pub fn limited(refusal: Refusal, quota: Option<Quota>) -> Self {
+        let Refusal { limit, most, used, retry_after } = refusal;
+        let seconds = retry_after.map_or(0, Span::as_secs_rounded_up).max(1);
+        let (saturated, again) = ("The queue is saturated", format!("come back in {seconds} s"));
+        let (kind, title, scope, detail) = match limit {
+            Limit::Rate => {
+                let detail = format!("this tenant may make {most} requests a minute; {again}");
+                ("rate-limited", "Too many requests", "tenant", detail)
+            }
+            Limit::Capacity => {
+                let detail = format!(
+                    "the service has {used} unfinished jobs of at most {most}, and takes none \
+                     above nine tenths; {again}"
+                );
+                ("queue-saturated", saturated, "service", detail)
+            }
+            Limit::Share => {
+                let detail = format!(
+                    "this tenant has {used} unfinished jobs, and its share is {most} now; {again}"
+                );
+                ("queue-saturated", saturated, "tenant", detail)
+            }
+            Limit::Request => {
+                let detail = format!("a request may have {most} jobs here, not {used}");
+                return Self { quota, ..Self::too_large(detail) };
+            }
+        };
+        Self {
+            limit: Some(Box::new(LimitMet { name: limit, scope, most, used })),
+            retry_after: Some(Span::from_secs(seconds)),
+            quota,
+            ..Self::new(kind, 429, title, detail)
         }
     }
 
@@ -111,6 +203,18 @@ impl Problem {
         Self::new("misconfigured", 500, "The Worker is misconfigured", detail)
     }
 
+    /// With its wait drawn out, so that callers who were turned away together
+    /// by a store do not come back together. Limits have seen to that already.
+    #[must_use]
+    pub fn spread(self, chance: Entropy) -> Self {
+        let drawn = |wait: Span| chance.between(wait, wait.scaled(2, 1));
+        let retry_after = match self.retry_after {
+            Some(wait) if self.status == 503 => Some(drawn(wait)),
+            other => other,
+        };
+        Self { retry_after, ..self }
+    }
+
     /// The body.
     #[must_use]
     pub fn to_json(&self) -> String {
@@ -131,10 +235,17 @@ impl Problem {
             detail,
             field: None,
             job_status: None,
+            limit: None,
             retry_after: None,
+            quota: None,
             allowed: None,
         }
     }
+}
+
+#[allow(clippy::ref_option, reason = "the shape serde asks for")]
+fn in_seconds<S: Serializer>(span: &Option<Span>, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_u64(span.map_or(0, Span::as_secs_rounded_up))
 }
 
 impl From<PortError> for Problem {

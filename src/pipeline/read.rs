@@ -1,10 +1,12 @@
 //! What an owner may read. A foreign id and an unknown one answer alike.
+use super::answer::{Answer, Answered};
 use super::caller::Caller;
-use super::ports::{Ambient, Database, Rows, Statement};
+use super::ports::{Ambient, Database, Rows, SchedulerPort, Statement};
 use super::problem::Problem;
 use super::retry::patiently;
 use super::store::{self, BatchRow, JobRow};
-use super::view::BatchView;
+use super::view::{BatchView, JobView, ask_again};
+use super::waiting::until_ended;
 use crate::domain::{BatchId, JobId, JobStatus};
 
 /// Reads a job of the caller's tenant.
@@ -20,12 +22,69 @@ where
     store::first::<JobRow>(&rows)?.pop().ok_or_else(Problem::not_found)
 }
 
+/// How a job stands, once it has ended or the caller's wait is over.
+///
+/// # Errors
+///
+/// 404, or 503 if the database does not answer.
+pub async fn show<P>(ports: &P, caller: &Caller, job: JobId) -> Answered
+where
+    P: Database + SchedulerPort + Ambient,
+{
+    let row = until_ended(ports, caller, job).await?;
+    let again = (!row.status.ended()).then(|| ask_again(row.created_at, ports.now()));
+    let explained = match row.status {
+        // Not knowing is no reason to refuse the rest.
+        JobStatus::Pending => ports.explain(job).await.ok().flatten(),
+        JobStatus::Running
+        | JobStatus::Completed
+        | JobStatus::Failed
+        | JobStatus::DeadLettered
+        | JobStatus::Canceled => None,
+    };
+    let answer = Answer::json(200, &JobView::from(row).waiting_for(explained))?.again(again);
+    Ok(preferred(answer, caller))
+}
+
+/// After a job was accepted: 200 with the job if it ends within the caller's
+/// wait, or else what it was to be told.
+pub async fn after<P>(ports: &P, caller: &Caller, accepted: Answer) -> Answer
+where
+    P: Database + SchedulerPort + Ambient,
+{
+    if caller.wait.is_none() {
+        return accepted;
+    }
+    let location = accepted.headers.iter().find(|(name, _)| *name == "location");
+    let job = location.and_then(|(_, path)| path.strip_prefix("/jobs/")?.parse().ok());
+    let row = match job {
+        Some(job) => until_ended(ports, caller, job).await.ok(),
+        None => None,
+    };
+    let view = row.filter(|row| row.status.ended()).map(JobView::from);
+    let body = view.and_then(|view| serde_json::to_string(&view).ok());
+    let answer = match body {
+        Some(body) => Answer { status: 200, body, ..accepted },
+        None => accepted,
+    };
+    preferred(answer, caller)
+}
+
+fn preferred(answer: Answer, caller: &Caller) -> Answer {
+    match caller.wait {
+        Some(wait) => {
+            answer.with("preference-applied", format!("wait={}", wait.as_secs_rounded_up()))
+        }
+        None => answer,
+    }
+}
+
 /// Reads a batch of the caller's tenant, with its jobs.
 ///
 /// # Errors
 ///
 /// 404, or 503 if the database does not answer.
-pub async fn batch<P>(ports: &P, caller: &Caller, batch: BatchId) -> Result<BatchView, Problem>
+pub async fn batch<P>(ports: &P, caller: &Caller, batch: BatchId) -> Answered
 where
     P: Database + Ambient,
 {
@@ -34,7 +93,9 @@ where
     let rows = ask(ports, both).await?;
     let found = store::first::<BatchRow>(&rows)?.pop().ok_or_else(Problem::not_found)?;
     let jobs = store::first::<JobRow>(rows.get(1..).unwrap_or_default())?;
-    Ok(BatchView::new(found, jobs))
+    let view = BatchView::new(found, jobs);
+    let again = (!view.ended()).then(|| ask_again(view.created_at(), ports.now()));
+    Ok(Answer::json(200, &view)?.again(again))
 }
 
 /// How a result may be read.
@@ -65,8 +126,11 @@ impl Format {
 ///
 /// # Errors
 ///
-/// 409 that says the state.
+/// 409 that says the state, 410 if its content was removed.
 pub fn has_result(job: &JobRow) -> Result<(), Problem> {
+    if job.purged_at.is_some() {
+        return Err(Problem::purged());
+    }
     let detail = match job.status {
         JobStatus::Completed => return Ok(()),
         JobStatus::Pending | JobStatus::Running => {
@@ -81,7 +145,8 @@ pub fn has_result(job: &JobRow) -> Result<(), Problem> {
     Err(Problem::no_result(job.status, detail))
 }
 
-async fn ask<P>(ports: &P, statements: Vec<Statement>) -> Result<Vec<Rows>, Problem>
+/// Asks the database, patiently.
+pub(super) async fn ask<P>(ports: &P, statements: Vec<Statement>) -> Result<Vec<Rows>, Problem>
 where
     P: Database + Ambient,
 {

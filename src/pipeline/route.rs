@@ -1,22 +1,82 @@
 //! Which use case a request asks for.
 use super::problem::Problem;
-use crate::domain::{BatchId, JobId};
+use crate::domain::{BatchId, JobId, TenantId};
+
+/// Every method and path there is; what is not here answers 404 or 405.
+pub const ROUTES: [(&str, &str); 18] = [
+    ("GET", "/healthz"),
+    ("POST", "/jobs"),
+    ("GET", "/jobs"),
+    ("GET", "/jobs/:job"),
+    ("DELETE", "/jobs/:job"),
+    ("GET", "/jobs/:job/result"),
+    ("POST", "/batches"),
+    ("GET", "/batches"),
+    ("GET", "/batches/:batch"),
+    ("DELETE", "/batches/:batch"),
+    ("POST", "/admin/tenants"),
+    ("GET", "/admin/tenants"),
+    ("GET", "/admin/tenants/:tenant"),
+    ("PATCH", "/admin/tenants/:tenant"),
+    ("POST", "/admin/tenants/:tenant/keys"),
+    ("GET", "/admin/tenants/:tenant/keys"),
+    ("DELETE", "/admin/tenants/:tenant/keys/:prefix"),
+    ("GET", "/admin/audit"),
+];
 
 /// A request, by method and path.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Route {
-    /// `GET /healthz`; needs no key.
+    /// Needs no key.
     Health,
-    /// `POST /jobs`
+    /// Needs the key of a tenant.
+    Tenant(TenantRoute),
+    /// Needs the operator's token.
+    Admin(AdminRoute),
+}
+
+/// What a tenant may ask for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum TenantRoute {
+    /// Submit a job.
     SubmitJob,
-    /// `GET /jobs/:id`
+    /// List jobs.
+    ListJobs,
+    /// How a job stands.
     Job(JobId),
-    /// `GET /jobs/:id/result`
+    /// Cancel a job, or purge it.
+    DeleteJob(JobId),
+    /// The answer.
     JobResult(JobId),
-    /// `POST /batches`
+    /// Submit PDFs.
     SubmitBatch,
-    /// `GET /batches/:id`
+    /// List batches.
+    ListBatches,
+    /// How a batch stands.
     Batch(BatchId),
+    /// Cancel a batch's jobs, or purge them.
+    DeleteBatch(BatchId),
+}
+
+/// What an operator may ask for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum AdminRoute {
+    /// Create a tenant.
+    CreateTenant,
+    /// List tenants.
+    ListTenants,
+    /// One tenant.
+    Tenant(TenantId),
+    /// Change a tenant.
+    ChangeTenant(TenantId),
+    /// Create a key.
+    CreateKey(TenantId),
+    /// List a tenant's keys.
+    ListKeys(TenantId),
+    /// Revoke the key of this prefix.
+    RevokeKey(TenantId, String),
+    /// What operators changed.
+    Audit,
 }
 
 impl Route {
@@ -27,26 +87,75 @@ impl Route {
     ///
     /// 404 for a path nobody knows, 405 for a method it does not answer to.
     pub fn of(method: &str, path: &str) -> Result<Self, Problem> {
-        let segments: Vec<&str> = path.strip_prefix('/').unwrap_or(path).split('/').collect();
-        let job = |id: &str| id.parse::<JobId>().map_err(|_| Problem::not_found());
-        let batch = |id: &str| id.parse::<BatchId>().map_err(|_| Problem::not_found());
-        match segments.as_slice() {
-            ["healthz"] => only("GET", method).map(|()| Self::Health),
-            ["jobs"] => only("POST", method).map(|()| Self::SubmitJob),
-            ["jobs", id] => only("GET", method).and_then(|()| job(id)).map(Self::Job),
-            ["jobs", id, "result"] => {
-                only("GET", method).and_then(|()| job(id)).map(Self::JobResult)
+        let method = if method == "HEAD" { "GET" } else { method };
+        let fits = |(_, template): &&(&str, &str)| matches(template, path);
+        let here: Vec<_> = ROUTES.iter().filter(fits).collect();
+        if here.is_empty() {
+            return Err(Problem::not_found());
+        }
+        let Some((_, template)) = here.iter().find(|(known, _)| *known == method) else {
+            let allowed: Vec<_> = here.iter().map(|(method, _)| *method).collect();
+            return Err(Problem::method_not_allowed(allowed.join(", ")));
+        };
+        Self::at(method, template, path).ok_or_else(Problem::not_found)
+    }
+
+    fn at(method: &str, template: &str, path: &str) -> Option<Self> {
+        let tenant = || TenantId::try_from(segment(path, 3)?.to_owned()).ok();
+        Some(match (method, template) {
+            ("GET", "/healthz") => Self::Health,
+            ("POST", "/admin/tenants") => Self::Admin(AdminRoute::CreateTenant),
+            ("GET", "/admin/tenants") => Self::Admin(AdminRoute::ListTenants),
+            ("GET", "/admin/tenants/:tenant") => Self::Admin(AdminRoute::Tenant(tenant()?)),
+            ("PATCH", "/admin/tenants/:tenant") => Self::Admin(AdminRoute::ChangeTenant(tenant()?)),
+            ("POST", "/admin/tenants/:tenant/keys") => {
+                Self::Admin(AdminRoute::CreateKey(tenant()?))
             }
-            ["batches"] => only("POST", method).map(|()| Self::SubmitBatch),
-            ["batches", id] => only("GET", method).and_then(|()| batch(id)).map(Self::Batch),
-            _ => Err(Problem::not_found()),
+            ("GET", "/admin/tenants/:tenant/keys") => Self::Admin(AdminRoute::ListKeys(tenant()?)),
+            ("DELETE", "/admin/tenants/:tenant/keys/:prefix") => {
+                let prefix = segment(path, 5)?.to_owned();
+                Self::Admin(AdminRoute::RevokeKey(tenant()?, prefix))
+            }
+            ("GET", "/admin/audit") => Self::Admin(AdminRoute::Audit),
+            _ => Self::Tenant(TenantRoute::at(method, template, path)?),
+        })
+    }
+}
+
+impl TenantRoute {
+    fn at(method: &str, template: &str, path: &str) -> Option<Self> {
+        let job = || segment(path, 2)?.parse::<JobId>().ok();
+        let batch = || segment(path, 2)?.parse::<BatchId>().ok();
+        Some(match (method, template) {
+            ("POST", "/jobs") => Self::SubmitJob,
+            ("GET", "/jobs") => Self::ListJobs,
+            ("GET", "/jobs/:job") => Self::Job(job()?),
+            ("DELETE", "/jobs/:job") => Self::DeleteJob(job()?),
+            ("GET", "/jobs/:job/result") => Self::JobResult(job()?),
+            ("POST", "/batches") => Self::SubmitBatch,
+            ("GET", "/batches") => Self::ListBatches,
+            ("GET", "/batches/:batch") => Self::Batch(batch()?),
+            ("DELETE", "/batches/:batch") => Self::DeleteBatch(batch()?),
+            _ => return None,
+        })
+    }
+}
+
+/// Whether a path has a template's form: a `:name` stands for any segment.
+fn matches(template: &str, path: &str) -> bool {
+    let (mut wanted, mut given) = (template.split('/'), path.split('/'));
+    loop {
+        match (wanted.next(), given.next()) {
+            (None, None) => return true,
+            (Some(wanted), Some(given)) if wanted == given || wanted.starts_with(':') => {}
+            _ => return false,
         }
     }
 }
 
-fn only(allowed: &'static str, method: &str) -> Result<(), Problem> {
-    let fits = method == allowed || (allowed == "GET" && method == "HEAD");
-    if fits { Ok(()) } else { Err(Problem::method_not_allowed(allowed)) }
+/// A path's segment; the one before the first slash, which is empty, is 0.
+fn segment(path: &str, place: usize) -> Option<&str> {
+    path.split('/').nth(place)
 }
 
 #[cfg(test)]
@@ -56,32 +165,52 @@ mod tests {
     const ID: &str = "00000000-0001-7000-8000-000000000200";
 
     #[test]
-    fn each_path_leads_to_its_use_case() {
-        assert_eq!(Route::of("GET", "/healthz"), Ok(Route::Health));
-        assert_eq!(Route::of("POST", "/jobs"), Ok(Route::SubmitJob));
-        assert_eq!(Route::of("GET", &format!("/jobs/{ID}")), Ok(Route::Job(ID.parse().unwrap())));
+    fn each_row_leads_to_a_use_case_of_its_own() {
+        let mut seen = Vec::new();
+        for (method, template) in ROUTES {
+            let path = template.replace(":job", ID).replace(":batch", ID);
+            let path = path.replace(":tenant", "acme").replace(":prefix", "cpk_1234");
+            let route = Route::of(method, &path).unwrap();
+            assert!(!seen.contains(&route), "{method} {path}");
+            seen.push(route);
+        }
+    }
+
+    #[test]
+    fn ids_are_read_from_the_path() {
+        let job = Route::Tenant(TenantRoute::Job(ID.parse().unwrap()));
+        assert_eq!(Route::of("GET", &format!("/jobs/{ID}")), Ok(job.clone()));
+        assert_eq!(Route::of("HEAD", &format!("/jobs/{ID}")), Ok(job));
+        let acme = TenantId::try_from("acme".to_owned()).unwrap();
         assert_eq!(
-            Route::of("GET", &format!("/jobs/{ID}/result")),
-            Ok(Route::JobResult(ID.parse().unwrap()))
-        );
-        assert_eq!(
-            Route::of("HEAD", &format!("/batches/{ID}")),
-            Ok(Route::Batch(ID.parse().unwrap()))
+            Route::of("DELETE", "/admin/tenants/acme/keys/cpk_1"),
+            Ok(Route::Admin(AdminRoute::RevokeKey(acme, "cpk_1".to_owned())))
         );
     }
 
     #[test]
     fn a_malformed_id_answers_like_an_unknown_path() {
-        for path in
-            ["/jobs/x", "/jobs/", "/jobs//result", "/batches/1", "/", "/nowhere", "/jobs/x/y/z"]
-        {
+        for path in [
+            "/jobs/x",
+            "/jobs/",
+            "/jobs//result",
+            "/batches/1",
+            "/",
+            "",
+            "/nowhere",
+            "/jobs/x/y/z",
+            "/admin",
+            "/admin/tenants/NO",
+        ] {
             assert_eq!(Route::of("GET", path), Err(Problem::not_found()), "{path}");
         }
     }
 
     #[test]
-    fn a_wrong_method_is_told_the_right_one() {
-        assert_eq!(Route::of("GET", "/jobs").unwrap_err().allowed, Some("POST"));
-        assert_eq!(Route::of("DELETE", &format!("/jobs/{ID}")).unwrap_err().status, 405);
+    fn a_wrong_method_is_told_the_right_ones() {
+        let allowed = |method, path: &str| Route::of(method, path).unwrap_err().allowed;
+        assert_eq!(allowed("PUT", "/jobs").as_deref(), Some("POST, GET"));
+        assert_eq!(allowed("POST", &format!("/jobs/{ID}/result")).as_deref(), Some("GET"));
+        assert_eq!(Route::of("PATCH", &format!("/jobs/{ID}")).unwrap_err().status, 405);
     }
 }

@@ -1,7 +1,8 @@
 //! What the operator may set, read from the Worker's variables. A wrong value
 //! is an error that names the variable, never a silent default.
-use crate::domain::{Limits, Priority, Span, Tokens};
-use crate::scheduler::{Config, DemotionRules, Ordering, PerPriority, Policy};
+use super::store::Tenant;
+use crate::domain::{Limits, Plan, Priority, Span, Tokens};
+use crate::scheduler::{AdmissionRules, Config, DemotionRules, Ordering, PerPriority, Policy};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
@@ -14,6 +15,11 @@ pub struct Settings {
     pub default_max_tokens: u32,
     /// `INLINE_INPUT_BYTES`: a larger request is kept in R2, not in its row.
     pub inline_input_bytes: usize,
+    /// `RATE_FREE_PER_MINUTE`, `RATE_PRO_PER_MINUTE`: how many submissions a
+    /// minute a tenant may make, by its plan; 0: any number.
+    pub rate: [u64; 2],
+    /// `RETENTION_DAYS`: how long a job is kept after its end.
+    pub retention: Span,
     /// Slots, limits, timeouts, attempts and waits.
     pub scheduler: Config,
 }
@@ -40,8 +46,24 @@ impl Settings {
             default_model: model.unwrap_or_else(|| DEFAULT_MODEL.to_owned()),
             default_max_tokens: variables.small("DEFAULT_MAX_TOKENS", 4_096, 1_000_000)?,
             inline_input_bytes: variables.small("INLINE_INPUT_BYTES", 16_384, 500_000)? as usize,
+            rate: [
+                variables.whole("RATE_FREE_PER_MINUTE", 600, (0, MOST))?,
+                variables.whole("RATE_PRO_PER_MINUTE", 1_800, (0, MOST))?,
+            ],
+            retention: Span::from_secs(86_400 * variables.number("RETENTION_DAYS", 30, 3_650)?),
             scheduler: variables.scheduler(&Config::default())?,
         })
+    }
+
+    /// How many submissions a minute a tenant may make; `None`: any number.
+    #[must_use]
+    pub fn per_minute(&self, tenant: &Tenant) -> Option<u64> {
+        let [free, pro] = self.rate;
+        let by_plan = match tenant.plan {
+            Plan::Free => free,
+            Plan::Pro => pro,
+        };
+        Some(tenant.requests_per_minute.unwrap_or(by_plan)).filter(|rate| *rate > 0)
     }
 
     /// How long a call of this priority may take (mission C3).
@@ -82,6 +104,7 @@ impl<F: Fn(&str) -> Option<String>> Variables<F> {
             order: self.order(&base.order)?,
             outage_after: self.small("OUTAGE_AFTER", base.outage_after, 1_000)?,
             demotion: self.demotion(base.demotion)?,
+            admission: self.admission(base.admission)?,
             ..*base
         })
     }
@@ -137,6 +160,14 @@ impl<F: Fn(&str) -> Option<String>> Variables<F> {
             daily_input: Tokens::new(daily),
             daily_percent: self.small("DAILY_INPUT_PERCENT", base.daily_percent, 100_000)?,
             lasts: self.millis("DEMOTION_MS", base.lasts)?,
+        })
+    }
+
+    fn admission(&self, base: AdmissionRules) -> Result<AdmissionRules, InvalidSetting> {
+        Ok(AdmissionRules {
+            capacity: self.small("QUEUE_CAPACITY", base.capacity, 1_000_000)?,
+            share_percent: self.small("TENANT_SHARE_PERCENT", base.share_percent, 100)?,
+            burst_percent: self.small("RATE_BURST_PERCENT", base.burst_percent, 100)?,
         })
     }
 

@@ -1,37 +1,36 @@
 //! `POST /jobs`: from a body to a job that will end, whatever crashes.
 use super::accept::{Acceptor, accept, discard};
+use super::answer::{Answer, Answered};
 use super::caller::Caller;
+use super::idempotency::{self, Fingerprint, Made, new_key};
 use super::input::{Input, Source, input_key};
 use super::intake::{self, Received, RequestFacts, RequestPlace};
 use super::job_request::{Wishes, checked_model};
+use super::places::Places;
 use super::ports::ObjectMeta;
 use super::problem::Problem;
 use super::retry::patiently;
 use super::settings::Settings;
-use super::store::NewJob;
+use super::store::{NewJob, NewJobs};
 use super::upload::Permits;
 use crate::claude::Instructions;
 use crate::domain::{JobId, Origin, Priority, Tokens};
 use bytes::Bytes;
-use futures_util::Stream;
+use futures_util::{Stream, TryStreamExt};
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 /// The answer to `POST /jobs`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Accepted {
+struct Accepted {
     job_id: JobId,
     status: &'static str,
     priority: Priority,
     poll_url: String,
-}
-
-impl Accepted {
-    /// Where the job can be watched; sent as `Location` too.
-    #[must_use]
-    pub fn poll_url(&self) -> &str {
-        &self.poll_url
-    }
+    /// The tenant has lost its priorities.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    demotion: Option<Box<RawValue>>,
 }
 
 /// Accepts one job.
@@ -45,34 +44,47 @@ pub async fn submit<P, S, E>(
     permits: &Permits,
     caller: &Caller,
     body: S,
-) -> Result<Accepted, Problem>
+) -> Answered
 where
     P: Acceptor,
     S: Stream<Item = Result<Bytes, E>>,
 {
-    let now = ports.now();
-    let job_id = JobId::new(now, [ports.chance(), ports.chance()]);
-    let inline = settings.inline_input_bytes;
-    let received = intake::receive(ports, body, job_id, permits, inline).await?;
-    match settle(ports, settings, caller, job_id, received).await {
-        Ok(accepted) => Ok(accepted),
-        Err(problem) => {
-            discard(ports, vec![input_key(job_id)]).await;
-            Err(problem)
-        }
+    let print = Fingerprint::of(caller);
+    if let Some(earlier) = idempotency::earlier(ports, caller).await? {
+        print.read(body).await?;
+        return idempotency::replay(&earlier, &print);
     }
+    let job_id = JobId::new(ports.now(), [ports.chance(), ports.chance()]);
+    let places = Places::ask(ports, settings, caller, job_id).await?;
+    let body = body.inspect_ok(|chunk| print.push(chunk));
+    let received = intake::receive(ports, body, job_id, permits, settings.inline_input_bytes).await;
+    let made = match received {
+        Ok(received) => {
+            let made = make(ports, settings, (caller, &print), &places, (job_id, received)).await;
+            if !matches!(made, Ok(Made::New(_))) {
+                discard(ports, vec![input_key(job_id)]).await;
+            }
+            made
+        }
+        Err(problem) => Err(problem),
+    };
+    idempotency::settle(&places, &print, made).await
 }
 
 /// From a body that was received to an accepted job.
-async fn settle<P: Acceptor>(
+async fn make<P: Acceptor>(
     ports: &P,
     settings: &Settings,
-    caller: &Caller,
-    job_id: JobId,
-    received: Received,
-) -> Result<Accepted, Problem> {
+    (caller, print): (&Caller, &Fingerprint),
+    places: &Places<'_, P>,
+    (job_id, received): (JobId, Received),
+) -> Result<Made, Problem> {
     let draft = Draft::new(settings, received)?;
     let priority = draft.wishes.priority(draft.origin);
+    let poll_url = format!("/jobs/{job_id}");
+    let demotion = places.demotion();
+    let accepted = Accepted { job_id, status: "pending", priority, poll_url, demotion };
+    let answer = Answer::json(202, &accepted)?.with("location", &accepted.poll_url);
     let job = NewJob {
         job_id,
         batch_id: None,
@@ -87,10 +99,12 @@ async fn settle<P: Acceptor>(
         max_output_tokens: draft.max_tokens,
         input: Input::new(caller, keep(ports, settings, job_id, draft.place).await?).to_json(),
         metadata: draft.wishes.metadata,
-        created_at: ports.now(),
+        created_at: job_id.created_at(),
     };
-    accept(ports, caller.tenant.plan, None, &[job]).await?;
-    Ok(Accepted { job_id, status: "pending", priority, poll_url: format!("/jobs/{job_id}") })
+    let key = new_key(ports, caller, print, (&accepted.poll_url, &answer.body));
+    let new = NewJobs { batch: None, jobs: &[job], key: key.as_ref() };
+    let before = accept(ports, &caller.tenant, new).await?;
+    Ok(before.map_or(Made::New(answer), Made::Before))
 }
 
 /// A job as its caller wants it, checked.

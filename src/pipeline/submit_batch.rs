@@ -1,43 +1,42 @@
 //! `POST /batches`: from a form of PDFs to one job each.
 use super::accept::{Acceptor, accept};
+use super::answer::{Answer, Answered};
 use super::caller::Caller;
+use super::idempotency::{self, Fingerprint, Made, new_key};
 use super::input::{Input, Source};
 use super::job_request::Wishes;
+use super::places::Places;
 use super::problem::Problem;
 use super::settings::Settings;
-use super::store::{NewBatch, NewJob};
+use super::store::{NewBatch, NewJob, NewJobs};
 use super::templates::Template;
 use super::upload::{self, Fields, Form, Permits, UploadedFile};
 use crate::claude::{Instructions, estimate_pdf};
-use crate::domain::{BatchId, JobId, Origin, Timestamp, Tokens};
+use crate::domain::{BatchId, JobId, Origin, Tokens};
 use bytes::Bytes;
 use futures_util::Stream;
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 /// The answer to `POST /batches`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct BatchAccepted {
+struct BatchAccepted<'a> {
     batch_id: BatchId,
     total: u32,
     poll_url: String,
-    jobs: Vec<AcceptedFile>,
+    /// The tenant has lost its priorities.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    demotion: Option<Box<RawValue>>,
+    jobs: Vec<AcceptedFile<'a>>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct AcceptedFile {
+struct AcceptedFile<'a> {
     job_id: JobId,
     index: u32,
-    filename: String,
-}
-
-impl BatchAccepted {
-    /// Where the batch can be watched; sent as `Location` too.
-    #[must_use]
-    pub fn poll_url(&self) -> &str {
-        &self.poll_url
-    }
+    filename: &'a str,
 }
 
 /// Accepts a batch, all files or none.
@@ -52,27 +51,61 @@ pub async fn submit_batch<P, S, E>(
     caller: &Caller,
     content_type: &str,
     body: S,
-) -> Result<BatchAccepted, Problem>
+) -> Answered
 where
     P: Acceptor,
     S: Stream<Item = Result<Bytes, E>> + Send,
 {
-    let now = ports.now();
-    let batch_id = BatchId::new(now, [ports.chance(), ports.chance()]);
-    let form = upload::receive(ports, permits, content_type, body, batch_id).await?;
-    let accepted = match Plan::new(settings, &form) {
-        Ok(plan) => {
-            let (batch, jobs) = plan.rows(caller, batch_id, &form, now);
-            accept(ports, caller.tenant.plan, Some(&batch), &jobs).await
+    let print = Fingerprint::of(caller);
+    if let Some(earlier) = idempotency::earlier(ports, caller).await? {
+        upload::fingerprint(content_type, body, &print).await?;
+        return idempotency::replay(&earlier, &print);
+    }
+    let chances = || [ports.chance(), ports.chance()];
+    let (first, batch_id) =
+        (JobId::new(ports.now(), chances()), BatchId::new(ports.now(), chances()));
+    let mut places = Places::ask(ports, settings, caller, first).await?;
+    let arriving = upload::Arriving { content_type, body, batch: batch_id, first, print: &print };
+    let made = match upload::receive(ports, permits, arriving, &mut places).await {
+        Ok(form) => {
+            let made = make(ports, settings, (caller, &print), &places, (batch_id, &form)).await;
+            if !matches!(made, Ok(Made::New(_))) {
+                form.discard(ports).await;
+            }
+            made
         }
         Err(problem) => Err(problem),
     };
-    match accepted {
-        Ok(()) => Ok(answer(batch_id, form)),
-        Err(problem) => {
-            form.discard(ports).await;
-            Err(problem)
-        }
+    idempotency::settle(&places, &print, made).await
+}
+
+/// From a form that was received to an accepted batch.
+async fn make<P: Acceptor>(
+    ports: &P,
+    settings: &Settings,
+    (caller, print): (&Caller, &Fingerprint),
+    places: &Places<'_, P>,
+    (batch_id, form): (BatchId, &Form),
+) -> Result<Made, Problem> {
+    let (batch, jobs) = Plan::new(settings, form)?.rows(caller, batch_id, form);
+    let poll_url = format!("/batches/{batch_id}");
+    let accepted = BatchAccepted {
+        batch_id,
+        total: batch.total,
+        poll_url,
+        demotion: places.demotion(),
+        jobs: form.files.iter().map(AcceptedFile::from).collect(),
+    };
+    let answer = Answer::json(202, &accepted)?.with("location", &accepted.poll_url);
+    let key = new_key(ports, caller, print, (&accepted.poll_url, &answer.body));
+    let new = NewJobs { batch: Some(&batch), jobs: &jobs, key: key.as_ref() };
+    let before = accept(ports, &caller.tenant, new).await?;
+    Ok(before.map_or(Made::New(answer), Made::Before))
+}
+
+impl<'a> From<&'a UploadedFile> for AcceptedFile<'a> {
+    fn from(file: &'a UploadedFile) -> Self {
+        Self { job_id: file.job, index: file.index, filename: &file.filename }
     }
 }
 
@@ -101,21 +134,16 @@ impl Plan {
         Ok(Self { wishes, template: template.name, prompt, model, max_tokens, input_tokens })
     }
 
-    fn rows(
-        &self,
-        caller: &Caller,
-        batch_id: BatchId,
-        form: &Form,
-        now: Timestamp,
-    ) -> (NewBatch, Vec<NewJob>) {
+    fn rows(&self, caller: &Caller, batch_id: BatchId, form: &Form) -> (NewBatch, Vec<NewJob>) {
         let batch = NewBatch {
             batch_id,
             tenant_id: caller.tenant.tenant_id.clone(),
             user_id: caller.user_id.clone(),
+            priority: self.wishes.priority(self.origin()),
             total: u32::try_from(form.files.len()).unwrap_or(u32::MAX),
             template: self.template.to_owned(),
             prompt: self.prompt.clone(),
-            created_at: now,
+            created_at: batch_id.created_at(),
         };
         let job = |file| self.job(caller, &batch, file);
         let jobs = form.files.iter().map(job).collect();
@@ -123,7 +151,6 @@ impl Plan {
     }
 
     fn job(&self, caller: &Caller, batch: &NewBatch, file: &UploadedFile) -> NewJob {
-        let origin = self.wishes.origin.unwrap_or(Origin::BatchJob);
         let pdf = estimate_pdf(file.bytes, file.pages, &self.model);
         let source = Source::Pdf {
             key: file.key.clone(),
@@ -137,15 +164,19 @@ impl Plan {
             filename: Some(file.filename.clone()),
             tenant_id: batch.tenant_id.clone(),
             user_id: batch.user_id.clone(),
-            priority: self.wishes.priority(origin),
-            origin,
+            priority: batch.priority,
+            origin: self.origin(),
             model: self.model.clone(),
             estimated_input_tokens: pdf.saturating_add(self.input_tokens).get(),
             max_output_tokens: self.max_tokens.into(),
             input: Input::new(caller, source).to_json(),
             metadata: self.wishes.metadata.clone(),
-            created_at: batch.created_at,
+            created_at: file.job.created_at(),
         }
+    }
+
+    fn origin(&self) -> Origin {
+        self.wishes.origin.unwrap_or(Origin::BatchJob)
     }
 }
 
@@ -175,19 +206,4 @@ fn wishes(fields: &Fields) -> Result<Wishes, Problem> {
         }
     }
     Ok(wishes)
-}
-
-fn answer(batch_id: BatchId, form: Form) -> BatchAccepted {
-    let file = |file: UploadedFile| AcceptedFile {
-        job_id: file.job,
-        index: file.index,
-        filename: file.filename,
-    };
-    let jobs: Vec<_> = form.files.into_iter().map(file).collect();
-    BatchAccepted {
-        batch_id,
-        total: u32::try_from(jobs.len()).unwrap_or(u32::MAX),
-        poll_url: format!("/batches/{batch_id}"),
-        jobs,
-    }
 }

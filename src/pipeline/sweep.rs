@@ -37,6 +37,8 @@ fn submission(row: Unfinished) -> Submission {
         job: row.job_id,
         tenant: row.tenant_id,
         plan: row.plan,
+        weight: row.weight,
+        daily_input: row.daily_input_tokens.map(Tokens::new),
         priority: row.priority,
         class: ModelClass::of(&row.model),
         estimate: Usage {

@@ -38,6 +38,8 @@ pub struct JobView {
     waiting_for: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     result_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    purged_at: Option<String>,
 }
 
 impl JobView {
@@ -61,14 +63,14 @@ struct PlaceInBatch {
 impl From<JobRow> for JobView {
     fn from(row: JobRow) -> Self {
         let error = error_of(&row);
-        let completed = row.status == JobStatus::Completed;
+        let readable = row.status == JobStatus::Completed && row.purged_at.is_none();
         Self {
             place: row.batch_id.map(|batch_id| PlaceInBatch {
                 batch_id,
                 index: row.batch_index,
                 filename: row.filename,
             }),
-            result_url: completed.then(|| format!("/jobs/{}/result", row.job_id)),
+            result_url: readable.then(|| format!("/jobs/{}/result", row.job_id)),
             job_id: row.job_id,
             user_id: row.user_id,
             status: row.status,
@@ -85,6 +87,7 @@ impl From<JobRow> for JobView {
             error,
             metadata: row.metadata,
             waiting_for: None,
+            purged_at: row.purged_at.map(|at| at.to_string()),
         }
     }
 }
@@ -119,6 +122,8 @@ struct JobInBatch {
     stop_reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<JobError>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    purged_at: Option<String>,
 }
 
 impl BatchView {
@@ -136,7 +141,7 @@ impl BatchView {
         let last = jobs.iter().filter_map(|job| job.completed_at).max();
         Self {
             batch_id: batch.batch_id,
-            status: if ended { "ended" } else { "processing" },
+            status: if ended { ENDED } else { PROCESSING },
             total: batch.total,
             template: batch.template,
             counts,
@@ -170,9 +175,43 @@ impl From<JobRow> for JobInBatch {
             status: row.status,
             stop_reason: row.stop_reason,
             error,
+            purged_at: row.purged_at.map(|at| at.to_string()),
         }
     }
 }
+
+/// A batch in `GET /batches`: all but its jobs.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BatchSummary {
+    batch_id: BatchId,
+    status: &'static str,
+    total: u32,
+    template: String,
+    counts: Option<Box<RawValue>>,
+    created_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_at: Option<String>,
+}
+
+impl From<BatchRow> for BatchSummary {
+    fn from(row: BatchRow) -> Self {
+        Self {
+            batch_id: row.batch_id,
+            status: if row.ended_at.is_some() { ENDED } else { PROCESSING },
+            total: row.total,
+            template: row.template,
+            counts: row.counts,
+            created_at: row.created_at.to_string(),
+            ended_at: row.ended_at.map(|at| at.to_string()),
+        }
+    }
+}
+
+/// A batch of which a job has not ended.
+pub const PROCESSING: &str = "processing";
+/// A batch whose jobs have all ended.
+pub const ENDED: &str = "ended";
 
 /// When it is worth asking again about something unfinished: soon while it is
 /// young, seldom once it has waited long.

@@ -171,19 +171,8 @@ impl Ballot<'_> {
     fn savings(&self, shares: &Shares) -> Option<Savings> {
         let (patience, before) = (self.config.order.park, self.order.memory.saved_until);
         let need = |estimate| self.tariff.need(estimate);
-        let share = |parked: &Parked| self.share_of(parked, shares);
+        let share = |it: &Parked| self.order.share(it.rank, it.weight, shares);
         self.order.parking.savings(need, self.budget, share, (patience, before, self.now))
-    }
-
-    /// What a parked job's tenant has of what flows in: its part of its rank,
-    /// and the rank's among those that wait.
-    fn share_of(&self, parked: &Parked, shares: &Shares) -> (u64, u64) {
-        let weight = |rank: Priority| (*shares.weights.get(rank)).max(1);
-        let waits = |rank: &Priority| *rank == parked.rank || *shares.waiting.get(*rank);
-        let all = Priority::ALL.into_iter().filter(waits).map(weight);
-        let busy = self.order.tiers.get(parked.rank).busy.max(parked.weight);
-        let part = parked.weight.saturating_mul(weight(parked.rank));
-        (part, busy.saturating_mul(all.fold(0, u64::saturating_add)))
     }
 
     fn places(&self, shares: &Shares) -> [Place; 3] {

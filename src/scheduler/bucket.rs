@@ -107,9 +107,10 @@ impl Bucket {
     }
 
     /// The moment by which `need` will have been earned in all, however many
-    /// bucketfuls that is.
-    pub(super) fn earned_at(&self, need: Tokens) -> Timestamp {
-        self.reaches(units(need))
+    /// bucketfuls that is, with so many hundredths of one left over.
+    pub(super) fn earned_at(&self, need: Tokens, keep: u32) -> Timestamp {
+        let kept = self.capacity().saturating_mul(keep.into()) / 100;
+        self.reaches(units(need).saturating_add(kept))
     }
 
     /// When nothing more flows in.

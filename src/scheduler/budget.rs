@@ -126,11 +126,11 @@ impl Budget {
     }
 
     /// The moment by which `requests` calls, with this in all, will have been
-    /// earned.
-    pub(super) fn earned_at(&self, requests: Tokens, need: Usage) -> Timestamp {
-        let requests = self.requests.earned_at(requests);
-        let input = self.input.earned_at(need.input);
-        requests.max(input).max(self.output.earned_at(need.output))
+    /// earned, and so many hundredths of each bucket.
+    pub(super) fn earned_at(&self, requests: Tokens, need: Usage, keep: u32) -> Timestamp {
+        let requests = self.requests.earned_at(requests, keep);
+        let input = self.input.earned_at(need.input, keep);
+        requests.max(input).max(self.output.earned_at(need.output, keep))
     }
 
     pub(super) fn full_at(&self) -> Timestamp {
@@ -206,7 +206,7 @@ impl Share {
     }
 
     /// That part of an amount, rounded down.
-    fn of(self, amount: Tokens) -> Tokens {
+    pub(super) fn of(self, amount: Tokens) -> Tokens {
         if self.is_full() {
             return amount;
         }

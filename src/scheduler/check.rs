@@ -1,5 +1,5 @@
 //! What is conserved.
-use super::{Scheduler, job::Place};
+use super::{Scheduler, house::Kept, job::Place};
 use crate::domain::{Tokens, Usage};
 use std::collections::BTreeMap;
 
@@ -37,6 +37,7 @@ impl Scheduler {
         self.classes.assert_sound();
         self.assert_classes();
         self.assert_tenants();
+        self.assert_holds();
     }
 
     fn assert_classes(&self) {
@@ -70,6 +71,14 @@ impl Scheduler {
         }
         let demoted = self.hall.tenants.iter().filter(|(_, it)| it.conduct.demotion.is_some());
         assert_eq!(demoted.count(), self.demotions.len(), "a demotion never ends");
+    }
+
+    fn assert_holds(&self) {
+        let tenants = || self.hall.tenants.iter().map(|(_, tenant)| &tenant.knocks.kept);
+        let held: u64 = tenants().map(Kept::held).sum();
+        assert_eq!(self.house.held, held, "places leaked");
+        let holds: usize = tenants().map(|kept| kept.holds.len()).sum();
+        assert_eq!(self.house.ends.len(), holds, "a hold never ends");
     }
 
     fn parked(&self) -> usize {

@@ -7,13 +7,11 @@ use super::{
     gate::Gate,
     headers::Sighting,
     job::Lease,
-    mean::Mean,
+    mean::{Mean, MeanSpan},
     order::{Memory, Order},
     tariff::Tariff,
 };
-use crate::domain::{
-    JobId, ModelClass, Outcome, Plan, Priority, RateLimits, Timestamp, Tokens, Usage,
-};
+use crate::domain::{JobId, ModelClass, Outcome, Priority, RateLimits, Timestamp, Tokens, Usage};
 use serde::{Deserialize, Serialize};
 
 /// What is known of a model class.
@@ -39,6 +37,9 @@ pub(super) struct Known {
     pub(super) gate: Gate,
     /// Output of the calls that completed.
     mean_output: Mean<16>,
+    /// How long a slot was held for a call that really ran.
+    #[serde(default, skip_serializing_if = "MeanSpan::is_blank")]
+    pub(super) mean_duration: MeanSpan,
     /// The number of its last release among those of all classes.
     pub(super) served: u64,
     pub(super) memory: Memory,
@@ -82,9 +83,7 @@ impl Class {
         let output = self.known.mean_output.get().unwrap_or(config.output_guess);
         let mean = self.order.memory.mean_cost.get();
         let budget = &self.known.budget;
-        let heaviest = config.weight(Plan::Pro);
-        let order = (&config.order, heaviest);
-        Tariff::new(budget.limits(), output, mean, budget.room(), order)
+        Tariff::new(budget.limits(), output, mean, budget.room(), &config.order)
     }
 
     /// The same for a job that comes. The first one says what to expect of
@@ -115,6 +114,9 @@ impl Class {
         (config, now): (&Config, Timestamp),
     ) -> i64 {
         let charge = charge(outcome);
+        if has_run(outcome) {
+            self.known.mean_duration.learn(now.since(lease.since));
+        }
         let tariff = self.tariff(config);
         let last = self.known.budget.settle(lease.held, charge, now);
         if let Outcome::Throttled { .. } = outcome {
@@ -172,6 +174,7 @@ impl Known {
             budget,
             gate: Gate::OPEN,
             mean_output: Mean::default(),
+            mean_duration: MeanSpan::default(),
             served: 0,
             memory: Memory::default(),
         }
@@ -189,5 +192,21 @@ fn charge(outcome: &Outcome) -> Charge {
         | Outcome::Transient { begun: false, .. } => Charge::Request,
         Outcome::Transient { .. } | Outcome::Lost => Charge::AllReserved,
         Outcome::Throttled { .. } | Outcome::NotStarted | Outcome::AlreadyEnded => Charge::Nothing,
+    }
+}
+
+/// Whether an attempt took as long as calls do: not one that was refused,
+/// never begun or never heard of again.
+const fn has_run(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Completed { .. }
+        | Outcome::Permanent { .. }
+        | Outcome::Transient { begun: true, .. } => true,
+        Outcome::Transient { .. }
+        | Outcome::Throttled { .. }
+        | Outcome::Account { .. }
+        | Outcome::NotStarted
+        | Outcome::Lost
+        | Outcome::AlreadyEnded => false,
     }
 }

@@ -1,5 +1,5 @@
 //! What can be set, and what it is by default.
-use super::{DemotionRules, Ordering};
+use super::{AdmissionRules, DemotionRules, Ordering, Submission};
 use crate::domain::{Backoff, Limits, Plan, Priority, Queue, Span, Tokens};
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +44,8 @@ pub struct Config {
     pub outage_after: u32,
     /// When a tenant loses its priorities for a while.
     pub demotion: DemotionRules,
+    /// Who may come in.
+    pub admission: AdmissionRules,
 }
 
 /// One value for each priority.
@@ -79,13 +81,15 @@ impl Config {
         self.timeout(priority).saturating_add(self.handover)
     }
 
-    /// A tenant's part of what is shared, by what it pays for.
+    /// The part of what is shared that a job's tenant has: its own, or else
+    /// what its plan gives.
     #[must_use]
-    pub fn weight(&self, plan: Plan) -> u64 {
-        match plan {
+    pub fn weight(&self, submission: &Submission) -> u64 {
+        let plan = match submission.plan {
             Plan::Free => 1,
-            Plan::Pro => self.order.pro_weight.clamp(1, MOST_WEIGHT),
-        }
+            Plan::Pro => self.order.pro_weight,
+        };
+        submission.weight.map_or(plan, u64::from).clamp(1, MOST_WEIGHT)
     }
 
     /// The delays between a job's attempts.
@@ -129,6 +133,7 @@ impl Default for Config {
             order: Ordering::default(),
             outage_after: 3,
             demotion: DemotionRules::default(),
+            admission: AdmissionRules::default(),
         }
     }
 }
@@ -173,7 +178,7 @@ impl<T> PerPriority<T> {
     }
 }
 
-/// More would only make rounds long.
+/// More would make the shares of others too small to be told apart.
 const MOST_WEIGHT: u64 = 1_000;
 
 #[cfg(test)]

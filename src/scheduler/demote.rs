@@ -3,7 +3,7 @@
 //! A refused call is not the fault of the job that met it, but of whoever used
 //! more than its share of what is gone.
 use super::{
-    Demoted, DemotionReason, Scheduler,
+    Demoted, DemotionReason, DemotionRules, Scheduler,
     keys::{ClassKey, LaneKey, TenantKey},
     lane::Waiting,
     tenant::Demotion,
@@ -52,8 +52,9 @@ impl Scheduler {
     }
 
     /// A tenant has used input.
-    pub(super) fn count_input(&mut self, tenant: TenantKey, input: Tokens) {
-        let rules = self.config.demotion;
+    pub(super) fn count_input(&mut self, tenant: TenantKey, own: Option<Tokens>, input: Tokens) {
+        let common = self.config.demotion;
+        let rules = DemotionRules { daily_input: own.unwrap_or(common.daily_input), ..common };
         if rules.daily_input == Tokens::ZERO {
             return;
         }

@@ -52,8 +52,13 @@ impl Floors {
 
     /// Whether `high` has had more than its share and lead beside `low`.
     pub(super) fn exceeds(&self, high: Priority, low: Priority, shares: &Shares) -> bool {
+        self.ahead(high, low) > whole(*shares.lead.get(high))
+    }
+
+    /// By how much `high` is ahead of the share of `low`, in its own cost.
+    pub(super) fn ahead(&self, high: Priority, low: Priority) -> i64 {
         let Self(mut ahead) = *self;
-        of(&mut ahead, high, low).is_some_and(|ahead| *ahead > whole(*shares.lead.get(high)))
+        of(&mut ahead, high, low).map_or(0, |ahead| *ahead)
     }
 
     /// A job of this priority went.

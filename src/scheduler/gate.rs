@@ -65,6 +65,24 @@ impl Gate {
         matches!(self, Self::Probing { job: probe, .. } if *probe == job)
     }
 
+    /// The job whose answer alone it waits for.
+    pub(super) const fn probe(&self) -> Option<JobId> {
+        match self {
+            Self::Probing { job, .. } => Some(*job),
+            Self::Open(_) | Self::Closed { .. } | Self::Ramp { .. } => None,
+        }
+    }
+
+    /// How many may go at once, or will after the probe; `None`: as many as
+    /// there are slots.
+    pub(super) const fn width(&self) -> Option<u64> {
+        match self {
+            Self::Open(_) => None,
+            Self::Closed { .. } | Self::Probing { .. } => Some(RAMP_BEGINS),
+            Self::Ramp { allowed, .. } => Some(*allowed),
+        }
+    }
+
     /// A job is released. After a closed gate it is the probe.
     pub(super) fn release(&mut self, job: JobId) {
         if let Self::Closed { refusals, .. } = *self {

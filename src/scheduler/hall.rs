@@ -167,7 +167,7 @@ impl Hall {
             let Some(tenant) = self.tenants.get_mut(key.0) else { continue };
             tenant.changed = false;
             tenant.conduct.tidy(rules, now, self.day);
-            if !tenant.is_blank() {
+            if !tenant.is_blank(now) {
                 return Some(Stale::Changed(key));
             }
             let tenant = self.tenants.remove(key.0);
@@ -218,4 +218,4 @@ impl Hall {
 const REMEMBERED: Span = Span::from_secs(600);
 const DAY_MS: u64 = 86_400_000;
 /// With fewer slots there is none to keep free.
-const FEW_SLOTS: u32 = 3;
+pub(super) const FEW_SLOTS: u32 = 3;

@@ -12,7 +12,7 @@ use super::{
     keys::{ClassKey, TenantKey},
     tariff::{Tariff, whole},
 };
-use crate::domain::{JobId, Priority, Timestamp, Usage};
+use crate::domain::{JobId, Priority, Timestamp, Tokens, Usage};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -26,6 +26,15 @@ pub(super) struct Lane {
     pub(super) account: Account,
     /// By order.
     jobs: VecDeque<Waiting>,
+    /// What all of them are estimated to use.
+    sum: Sum,
+}
+
+/// So wide that no estimates overflow it, and each can be taken off again.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+struct Sum {
+    input: u128,
+    output: u128,
 }
 
 /// What a lane has used and may use: all of it that is stored.
@@ -78,7 +87,7 @@ impl Lane {
         rank: Priority,
         account: Account,
     ) -> Self {
-        Self { tenant, class, rank, account, jobs: VecDeque::new() }
+        Self { tenant, class, rank, account, jobs: VecDeque::new(), sum: Sum::default() }
     }
 
     /// Its first job.
@@ -107,6 +116,7 @@ impl Lane {
     pub(super) fn insert(&mut self, waiting: Waiting) -> bool {
         let gap = self.place(waiting.order, waiting.job);
         if let Err(gap) = gap {
+            self.sum.add(waiting.estimate);
             self.jobs.insert(gap, waiting);
         }
         gap.is_err()
@@ -114,16 +124,43 @@ impl Lane {
 
     /// Says whether the job was there.
     pub(super) fn remove(&mut self, order: u64, job: JobId) -> bool {
-        let place = self.place(order, job);
-        if let Ok(place) = place {
-            self.jobs.remove(place);
+        let Ok(place) = self.place(order, job) else {
+            return false;
+        };
+        if let Some(gone) = self.jobs.remove(place) {
+            self.sum.take_off(gone.estimate);
         }
-        place.is_ok()
+        true
+    }
+
+    /// What its jobs are estimated to use on average; nothing without jobs.
+    pub(super) fn mean(&self) -> Usage {
+        let jobs = self.jobs.len().max(1) as u128;
+        let mean = |sum: u128| Tokens::new(u64::try_from(sum / jobs).unwrap_or(u64::MAX));
+        Usage { input: mean(self.sum.input), output: mean(self.sum.output) }
+    }
+
+    pub(super) fn assert_sound(&self) {
+        let mut sum = Sum::default();
+        self.jobs.iter().for_each(|job| sum.add(job.estimate));
+        assert_eq!(self.sum, sum, "a lane does not know what waits in it");
     }
 
     /// The credit its first job needs; `None` without a job.
     pub(super) fn fare(&self, tariff: &Tariff) -> Option<i64> {
         Some(tariff.fare(tariff.price(self.head()?.estimate)))
+    }
+}
+
+impl Sum {
+    fn add(&mut self, Usage { input, output }: Usage) {
+        self.input += u128::from(input.get());
+        self.output += u128::from(output.get());
+    }
+
+    fn take_off(&mut self, Usage { input, output }: Usage) {
+        self.input = self.input.saturating_sub(input.get().into());
+        self.output = self.output.saturating_sub(output.get().into());
     }
 }
 

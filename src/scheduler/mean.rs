@@ -1,5 +1,5 @@
 //! What to expect of the next call, from the last ones.
-use crate::domain::Tokens;
+use crate::domain::{Span, Tokens};
 use serde::{Deserialize, Serialize};
 
 /// A running mean, each new figure counting one part in `PARTS`. Kept in such
@@ -23,7 +23,28 @@ impl<const PARTS: u64> Mean<PARTS> {
     }
 }
 
-/// No model writes more. A wild figure must not spoil the mean for long.
+/// The same of lengths of time, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(transparent)]
+pub(super) struct MeanSpan(Mean<16>);
+
+impl MeanSpan {
+    pub(super) fn learn(&mut self, span: Span) {
+        self.0.learn(Tokens::new(span.as_millis()));
+    }
+
+    pub(super) fn get(self) -> Option<Span> {
+        self.0.get().map(|mean| Span::from_millis(mean.get()))
+    }
+
+    /// Nothing was learned.
+    pub(super) const fn is_blank(&self) -> bool {
+        self.0.0.is_none()
+    }
+}
+
+/// No model writes more, and no call takes more milliseconds. A wild figure
+/// must not spoil the mean for long.
 const MOST: u64 = 1_000_000;
 
 #[cfg(test)]

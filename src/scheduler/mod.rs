@@ -5,7 +5,7 @@
 //! out, in this order:
 //!
 //! ```text
-//! submit · settle · cancel · handle_timeout          what happened
+//! admit · submit · settle · cancel · handle_timeout  what happened
 //!   └▶ dispatch                                      who may go now
 //!        └▶ poll_change, snapshot                    write down, in one go
 //!             └▶ poll_effect, poll_demotion          then carry out, and tell
@@ -19,6 +19,7 @@
 //! |---|---|
 //! | `wire`, `config`, `rules` | what goes in and comes out; what can be set |
 //! | `job`, `place` | one job; how it gets from one place to another |
+//! | `admission`, `house`, `rate` | who may come in, and when others may come back |
 //! | `lane`, `tenant`, `hall` | a tenant's waiting jobs; one tenant; all of them |
 //! | `tier`, `floors`, `parked`, `order`, `ballot` | who goes before whom within a model class |
 //! | `class`, `classes` | one model class; which of them goes |
@@ -26,10 +27,16 @@
 //! | `clock` | time, which never runs backwards |
 //! | `gate`, `pause` | when a class, or everything, waits for the upstream |
 //! | `release`, `settle`, `reach`, `demote` | how a job goes, how it comes back, who pays for a 429 |
-//! | `row`, `snapshot`, `explain`, `check` | restart; why a job waits; what is conserved |
+//! | `explain`, `forecast`, `slots` | why a job waits, and until when |
+//! | `view`, `ahead`, `between`, `pace`, `arrivals` | what goes before it, and what may come |
+//! | `row`, `snapshot`, `check` | restart; what is conserved |
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod admission;
+mod ahead;
+mod arrivals;
 mod ballot;
+mod between;
 mod bucket;
 mod budget;
 mod check;
@@ -41,42 +48,50 @@ mod demote;
 mod explain;
 mod few;
 mod floors;
+mod forecast;
 mod gate;
 mod hall;
 mod headers;
+mod house;
 mod job;
 mod keys;
 mod lane;
 mod mean;
 mod order;
+mod pace;
 mod parked;
 mod pause;
 mod place;
+mod rate;
 mod ratio;
 mod reach;
 mod release;
 mod row;
 mod rules;
 mod settle;
+mod slots;
 mod snapshot;
 mod tariff;
 mod tenant;
 mod tier;
+mod view;
 mod wire;
 
+pub use admission::AdmissionRules;
 pub use config::{Config, PerPriority};
 pub use row::{Change, JobRow, Row, TenantRow};
 pub use rules::{DemotionRules, Ordering, Policy};
 pub use tenant::DemotionReason;
 pub use wire::{
-    Demoted, Effect, Paused, Reason, Release, Settlement, State, Submission, Submitted, WaitingFor,
-    Wake,
+    Admission, Demoted, Effect, Limit, Paused, Quota, Reason, Refusal, Release, Settlement, State,
+    Submission, Submitted, WaitingFor, Wake, Wish,
 };
 
 use crate::domain::{JobId, Priority, TenantId, Timestamp};
 use classes::Classes;
 use clock::Clock;
 use hall::Hall;
+use house::House;
 use job::{Job, Place};
 use pause::Account;
 use settle::Evidence;
@@ -89,6 +104,7 @@ pub struct Scheduler {
     clock: Clock,
     jobs: BTreeMap<JobId, Job>,
     hall: Hall,
+    house: House,
     classes: Classes,
     account: Account,
     /// By the end of the delay.
@@ -113,6 +129,7 @@ impl Scheduler {
             clock: Clock::new(now),
             jobs: BTreeMap::new(),
             hall: Hall::default(),
+            house: House::default(),
             classes: Classes::default(),
             account: Account::default(),
             delays: BTreeSet::new(),
@@ -125,9 +142,11 @@ impl Scheduler {
         }
     }
 
-    /// Takes a job in. Submitting a known job again changes nothing.
+    /// Takes a job in. Places that were held in its name are given back: it has
+    /// one of its own now. Submitting a known job again changes nothing.
     pub fn submit(&mut self, submission: Submission, now: Timestamp) -> Submitted {
         self.look(now);
+        self.vacate(&submission.tenant, submission.job);
         if self.jobs.contains_key(&submission.job) {
             return Submitted::AlreadyKnown;
         }
@@ -151,6 +170,18 @@ impl Scheduler {
             self.forget(job);
         }
         true
+    }
+
+    /// Looks at the clock, and does no more than forget what has lapsed.
+    pub fn see(&mut self, now: Timestamp) {
+        self.look(now);
+    }
+
+    /// Whether the job was canceled while its attempt was under way.
+    #[must_use]
+    pub fn was_canceled(&self, job: JobId) -> bool {
+        let place = self.jobs.get(&job).map(|job| &job.place);
+        matches!(place, Some(Place::Leased(lease)) if lease.canceled)
     }
 
     /// Whether the job waits or runs here.
@@ -187,6 +218,8 @@ impl Scheduler {
             delayed: self.delays.len(),
             running: self.leases.len(),
             slots: self.config.slots,
+            depth: self.depth(),
+            capacity: self.config.admission.capacity,
             demoted: self.demotions.len(),
             paused: paused.map(|Paused { fault, until }| Paused {
                 fault,
@@ -208,6 +241,7 @@ impl Scheduler {
     fn look(&mut self, now: Timestamp) -> Timestamp {
         let now = self.clock.see(now);
         self.hall.see_day(now);
+        self.end_holds(now);
         while let Some(lane) = self.hall.forget(now) {
             if let Some(class) = self.classes.get_mut(lane.class) {
                 class.order.close(&lane);

@@ -65,6 +65,8 @@ impl Order {
         if !lane.insert(waiting) {
             return;
         }
+        let price = context.tariff.price(waiting.estimate);
+        tier.come(price, Some(key).filter(|_| idle), context.now);
         tier.waiting += 1;
         tier.known = tier.known - lane.account.weight + weight;
         tier.busy = tier.busy + weight - if idle { 0 } else { lane.account.weight };
@@ -202,6 +204,17 @@ impl Order {
         }
     }
 
+    /// What a large job's tenant has of what flows in: its part of its rank,
+    /// and the rank's among those that wait.
+    pub(super) fn share(&self, rank: Priority, weight: u64, shares: &Shares) -> (u64, u64) {
+        let of_rank = |rank: Priority| (*shares.weights.get(rank)).max(1);
+        let waits = |other: &Priority| *other == rank || *shares.waiting.get(*other);
+        let all = Priority::ALL.into_iter().filter(waits).map(of_rank);
+        let busy = self.tiers.get(rank).busy.max(weight);
+        let part = weight.saturating_mul(of_rank(rank));
+        (part, busy.saturating_mul(all.fold(0, u64::saturating_add)))
+    }
+
     /// How many jobs wait in lanes.
     pub(super) fn waiting(&self) -> usize {
         self.tiers.all().into_iter().map(|tier| tier.waiting).sum()
@@ -237,6 +250,7 @@ impl Order {
                 let lanes = hall.lanes.iter().map(|(_, lane)| lane);
                 lanes.filter(|lane| lane.class == class && lane.rank == rank)
             };
+            lanes().for_each(Lane::assert_sound);
             let busy = lanes().filter(|lane| !lane.is_empty());
             assert_eq!(tier.waiting, lanes().map(Lane::len).sum::<usize>(), "{rank} miscounted");
             assert_eq!(tier.known, lanes().map(|lane| lane.account.weight).sum::<u64>());

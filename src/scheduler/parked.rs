@@ -89,13 +89,32 @@ impl Parking {
         share: impl Fn(&Parked) -> (u64, u64),
         (patience, before, now): (Span, Timestamp, Timestamp),
     ) -> Option<Savings> {
-        let oldest = self.all().min_by_key(|parked| (parked.since, parked.job))?;
+        let oldest = self.next(None)?;
         let begun = before.max(oldest.since + patience);
         if begun > now {
             return None;
         }
-        let (part, of) = share(oldest);
-        let need = need(oldest.estimate);
+        Some(oldest.savings((begun, now), need(oldest.estimate), budget, share(oldest)))
+    }
+
+    /// Who is saved up for after that one; at first, the oldest.
+    pub(super) fn next(&self, after: Option<&Parked>) -> Option<&Parked> {
+        let turn = |parked: &Parked| (parked.since, parked.job);
+        let later = self.all().filter(|parked| after.is_none_or(|last| turn(last) < turn(parked)));
+        later.min_by_key(|parked| turn(parked))
+    }
+}
+
+impl Parked {
+    /// What is saved for it now if that began then, at such a share of what
+    /// flows in.
+    pub(super) fn savings(
+        &self,
+        (begun, now): (Timestamp, Timestamp),
+        need: Usage,
+        budget: &Budget,
+        (part, of): (u64, u64),
+    ) -> Savings {
         let earn = budget.earned_in(need).as_millis();
         let saved = Share {
             part: u128::from(now.since(begun).as_millis()) * u128::from(part.max(1)),
@@ -103,7 +122,7 @@ impl Parking {
         };
         let takes = u64::try_from(saved.of.div_ceil(part.max(1).into())).unwrap_or(u64::MAX);
         let full_at = begun + Span::from_millis(takes);
-        Some(Savings { job: oldest.job, need, saved, full_at })
+        Savings { job: self.job, need, saved, full_at }
     }
 }
 

@@ -35,6 +35,11 @@ impl Account {
         }
     }
 
+    /// The job whose answer everything waits for.
+    pub(super) fn probe(&self) -> Option<JobId> {
+        self.0?.probe
+    }
+
     /// The pause, as others see it.
     pub(super) fn paused(&self) -> Option<Paused> {
         self.0.map(|Pause { fault, until, .. }| Paused { fault, until })

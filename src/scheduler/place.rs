@@ -60,7 +60,7 @@ impl Scheduler {
             return;
         };
         let rank = tenant.rank(job.submission.priority);
-        let weight = self.config.weight(job.submission.plan);
+        let weight = self.config.weight(&job.submission);
         let tariff = class.tariff_for(job.submission.estimate, &self.config);
         let context = Context { config: &self.config, tariff: &tariff, now };
         let lane = (job.tenant, job.class, rank);
@@ -90,6 +90,7 @@ impl Scheduler {
             class.jobs = class.jobs.saturating_sub(1);
         }
         self.changed.insert(id);
+        self.departed(job.tenant);
         self.hall.changed(job.tenant);
         self.classes.touch(job.class);
     }

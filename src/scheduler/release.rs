@@ -128,7 +128,7 @@ impl Scheduler {
         let since = self.clock.now();
         let lane = self.hall.lanes.get(key.0)?;
         let (head, rank, tenant) = (lane.head()?, lane.rank, lane.tenant);
-        let weight = self.config.weight(self.jobs.get(&head.job)?.submission.plan);
+        let weight = self.config.weight(&self.jobs.get(&head.job)?.submission);
         let class = self.classes.get_mut(class)?;
         let paid = class.tariff(&self.config).price(head.estimate);
         let account = self.hall.account_mut(key)?;
@@ -171,7 +171,7 @@ impl Scheduler {
             From::Parked { since } => {
                 class.order.parking.remove(rank, since, job);
                 if let Some(known) = self.jobs.get(&job) {
-                    let weight = config.weight(known.submission.plan);
+                    let weight = config.weight(&known.submission);
                     let lane = (known.tenant, key, rank);
                     class.order.unpark(&mut self.hall, lane, (weight, price), context);
                 }

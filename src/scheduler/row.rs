@@ -2,6 +2,7 @@
 use super::{
     Scheduler,
     hall::{Hall, Stale},
+    house::Kept,
     job::Job,
     keys::TenantKey,
     lane::Account,
@@ -43,6 +44,9 @@ pub struct TenantRow {
     pub(super) tenant: TenantId,
     pub(super) conduct: Conduct,
     pub(super) lanes: Vec<LaneRow>,
+    /// Of a tenant that came lately.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) knocks: Option<Kept>,
 }
 
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -102,6 +106,7 @@ impl Scheduler {
     fn tenant_row(&self, key: TenantKey) -> Option<TenantRow> {
         let Hall { tenants, lanes, .. } = &self.hall;
         let tenant = tenants.get(key.0)?;
+        let kept = &tenant.knocks.kept;
         let lanes = tenant.lanes.iter().filter_map(|key| {
             let lane = lanes.get(key.0)?;
             let class = self.classes.get(lane.class)?.name.clone();
@@ -112,6 +117,7 @@ impl Scheduler {
             tenant: tenant.id.clone(),
             conduct: tenant.conduct.clone(),
             lanes: lanes.collect(),
+            knocks: Some(kept).filter(|kept| !kept.is_blank(self.clock.now())).cloned(),
         })
     }
 }

@@ -7,7 +7,7 @@ use super::{
     reach::{out_of_reach, own_trouble},
 };
 use crate::domain::{
-    AccountFault, Entropy, JobError, JobId, Outcome, RateLimits, Span, Timestamp, Verdict,
+    AccountFault, Entropy, JobError, JobId, Outcome, RateLimits, Span, Timestamp, Tokens, Verdict,
 };
 
 /// What an answer proves about a gate or a pause.
@@ -31,6 +31,8 @@ struct Ended {
     job: JobId,
     tenant: TenantKey,
     class: ClassKey,
+    /// The tenant's own budget.
+    daily_input: Option<Tokens>,
     lease: Lease,
 }
 
@@ -58,7 +60,7 @@ impl Scheduler {
         if let Outcome::Throttled { .. } = outcome {
             self.blame(ended.class);
         } else if let Outcome::Completed { usage } = outcome {
-            self.count_input(ended.tenant, usage.input);
+            self.count_input(ended.tenant, ended.daily_input, usage.input);
         }
         self.carry_out(ended.job, &judgment, now);
         self.classes.touch(ended.class);
@@ -112,8 +114,8 @@ impl Scheduler {
         if job.submission.lease != number {
             return None;
         }
-        let (tenant, class) = (job.tenant, job.class);
-        let ended = Ended { job: id, tenant, class, lease: lease.as_ref().clone() };
+        let (tenant, class, daily_input) = (job.tenant, job.class, job.submission.daily_input);
+        let ended = Ended { job: id, tenant, class, daily_input, lease: lease.as_ref().clone() };
         self.leases.remove(&(ended.lease.until, ended.job));
         Some(ended)
     }

@@ -125,6 +125,7 @@ impl Scheduler {
                 self.demotions.insert((demotion.until, row.tenant));
             }
         }
+        self.readmit_holds(key, row.knocks.unwrap_or_default());
     }
 
     /// A lane comes back with its account and seat; its jobs follow.
@@ -184,7 +185,7 @@ impl Scheduler {
     }
 
     fn readmit_parked(&mut self, mut job: Job, rank: Priority, (since, paid): (Timestamp, i64)) {
-        let weight = self.config.weight(job.submission.plan);
+        let weight = self.config.weight(&job.submission);
         if let Some(class) = self.classes.get_mut(job.class) {
             class.order.parking.insert(Parked {
                 rank,

@@ -21,8 +21,6 @@ pub(super) struct Tariff {
     pub(super) quantum: i64,
     /// A job that costs more is oversized.
     oversize: i64,
-    /// Who has this weight has a turn in every round.
-    heaviest: u64,
 }
 
 impl Tariff {
@@ -33,9 +31,9 @@ impl Tariff {
         output: Tokens,
         mean: Option<Tokens>,
         room: Tokens,
-        (order, heaviest): (&Ordering, u64),
+        order: &Ordering,
     ) -> Self {
-        let mut tariff = Self { limits, output, cheapest: 1, quantum: 1, oversize: 0, heaviest };
+        let mut tariff = Self { limits, output, cheapest: 1, quantum: 1, oversize: 0 };
         tariff.cheapest = tariff.cost(Usage::default());
         let mean = mean.map_or(0, amount).max(tariff.cheapest);
         let quantum = order.quantum.map_or(mean, amount);
@@ -79,9 +77,9 @@ impl Tariff {
         self.quantum.saturating_mul(quanta.into())
     }
 
-    /// In each of how many rounds a lane of this weight has a turn.
-    pub(super) fn stride(&self, weight: u64) -> u64 {
-        (self.heaviest / weight.max(1)).max(1)
+    /// From one turn of a lane of this weight to its next, in rounds.
+    pub(super) fn stride(weight: u64) -> u64 {
+        (ROUNDS / weight.max(1)).max(1)
     }
 
     /// The input tokens that flow in within a time.
@@ -103,6 +101,8 @@ fn amount(tokens: Tokens) -> i64 {
     whole(tokens.get())
 }
 
+/// From turn to turn of a lane of weight 1. The weights up to 16 divide it.
+const ROUNDS: u64 = 720_720;
 /// A job that takes a tenth of a bucket cannot wait in line …
 const OVERSIZE_PART: i64 = 10;
 /// … unless all jobs are of that kind.
@@ -140,7 +140,7 @@ mod tests {
     fn tariff(mean: Option<u64>) -> Tariff {
         let limits = Limits { requests: 50, input: 40_000, output: 8_000 };
         let mean = mean.map(Tokens::new);
-        Tariff::new(limits, Tokens::new(100), mean, Tokens::new(40_000), (&Ordering::default(), 3))
+        Tariff::new(limits, Tokens::new(100), mean, Tokens::new(40_000), &Ordering::default())
     }
 
     fn usage(input: u64, output: u64) -> Usage {

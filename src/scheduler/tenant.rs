@@ -1,6 +1,6 @@
 //! One tenant: what it has under way, what it used today, and whether it has
 //! lost its priorities.
-use super::{DemotionRules, PerPriority, keys::LaneKey};
+use super::{DemotionRules, PerPriority, house::Knocks, keys::LaneKey};
 use crate::domain::{Priority, TenantId, Timestamp, Tokens};
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,7 @@ pub(super) struct Tenant {
     /// Its attempts under way, by the rank they were released with.
     running: PerPriority<u32>,
     pub(super) conduct: Conduct,
+    pub(super) knocks: Knocks,
     /// Its row is out of date.
     pub(super) changed: bool,
 }
@@ -69,6 +70,7 @@ impl Tenant {
             jobs: 0,
             running: PerPriority::default(),
             conduct: Conduct::default(),
+            knocks: Knocks::default(),
             changed: false,
         }
     }
@@ -99,9 +101,9 @@ impl Tenant {
     }
 
     /// Nothing is known of it that a new tenant would not have.
-    pub(super) fn is_blank(&self) -> bool {
-        let running = self.all_running() > 0;
-        self.lanes.is_empty() && self.jobs == 0 && !running && self.conduct.is_clean()
+    pub(super) fn is_blank(&self, now: Timestamp) -> bool {
+        let busy = self.all_running() > 0 || self.jobs > 0 || !self.lanes.is_empty();
+        !busy && self.conduct.is_clean() && self.knocks.kept.is_blank(now)
     }
 }
 
@@ -133,6 +135,13 @@ impl Conduct {
     pub(super) fn demote(&mut self, demotion: Demotion) {
         self.demotion = Some(demotion);
         self.throttles.clear();
+    }
+
+    /// When a demotion ends for good. One by the day's input begins again with
+    /// the next job.
+    pub(super) fn lifts_at(&self) -> Option<Timestamp> {
+        let demotion = self.demotion?;
+        Some(demotion.until).filter(|_| demotion.reason == DemotionReason::Throttles)
     }
 
     /// Forgets what no longer counts.

@@ -8,6 +8,7 @@
 //! whatever the number of tenants.
 use super::{
     Config,
+    arrivals::Arrivals,
     hall::Hall,
     keys::LaneKey,
     lane::Seat,
@@ -32,6 +33,12 @@ pub(super) struct Tier {
     pub(super) known: u64,
     /// The weight of those with jobs.
     pub(super) busy: u64,
+    /// The jobs that came lately.
+    pub(super) came: Arrivals,
+    /// Those of them that found none before them in their lane, each of another
+    /// lane than the last one.
+    pub(super) light: Arrivals,
+    last_light: Option<LaneKey>,
     /// How many tickets were looked at, moved or made.
     pub(super) steps: u64,
 }
@@ -51,6 +58,17 @@ pub(super) struct Rules<'a> {
 }
 
 impl Tier {
+    /// A job of this price comes. `idle` is its lane, if none waited there.
+    pub(super) fn come(&mut self, price: i64, idle: Option<LaneKey>, now: Timestamp) {
+        self.came.add(price, now);
+        if idle.is_some() {
+            if self.last_light != idle {
+                self.light.add(price, now);
+            }
+            self.last_light = idle;
+        }
+    }
+
     /// A job of this price goes: idle lanes earn so many hundredths of their
     /// share of it.
     pub(super) fn serve(&mut self, price: i64, percent: u32) {
@@ -174,7 +192,7 @@ impl Tier {
         };
         let turns = lane.account.turns_to(lane.fare(tariff).unwrap_or(0), tariff);
         let due = tariff.quantum.saturating_mul(whole(turns));
-        let rounds = turns.saturating_mul(tariff.stride(lane.account.weight));
+        let rounds = turns.saturating_mul(Tariff::stride(lane.account.weight));
         self.stand(hall, key, self.round.saturating_add(rounds), due);
     }
 

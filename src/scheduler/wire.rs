@@ -1,8 +1,8 @@
 //! What goes into the scheduler, and what comes out.
 use super::{DemotionReason, PerPriority};
 use crate::domain::{
-    AccountFault, JobId, ModelClass, Outcome, Plan, Priority, Queue, RateLimits, TenantId,
-    Timestamp, Usage, as_rfc3339,
+    AccountFault, JobId, ModelClass, Outcome, Plan, Priority, Queue, RateLimits, Span, TenantId,
+    Timestamp, Tokens, Usage, as_rfc3339,
 };
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,12 @@ pub struct Submission {
     pub tenant: TenantId,
     /// What the tenant pays for.
     pub plan: Plan,
+    /// The tenant's part of what is shared, if it is not its plan's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u32>,
+    /// The tenant's daily budget of input, if it is not the setting's; 0: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub daily_input: Option<Tokens>,
     /// How urgent.
     pub priority: Priority,
     /// Whose budget it draws on.
@@ -26,6 +32,72 @@ pub struct Submission {
     pub attempts: u32,
     /// The highest number a lease of this job ever had; 0 before the first.
     pub lease: u32,
+}
+
+/// A request at the door, whose jobs are not there yet.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Wish {
+    /// Who asks.
+    pub tenant: TenantId,
+    /// Names the request, by the first of its jobs.
+    pub hold: JobId,
+    /// How many jobs it has, as far as is known.
+    pub jobs: u32,
+    /// How many requests the tenant may make in a minute; `None`: any number.
+    pub per_minute: Option<u64>,
+}
+
+/// The answer to a [`Wish`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Admission {
+    /// Why nothing was let in, if so. Then nothing has changed.
+    pub refused: Option<Refusal>,
+    /// What is left of the tenant's rate, if it has one.
+    pub quota: Option<Quota>,
+    /// The tenant has lost its priorities.
+    pub demotion: Option<Demoted>,
+}
+
+/// Which limit was met, and when to come back.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Refusal {
+    /// Which.
+    pub limit: Limit,
+    /// How much it allows, as things are.
+    pub most: u64,
+    /// How much of that is used.
+    pub used: u64,
+    /// When to come back; `None`: it would never help.
+    pub retry_after: Option<Span>,
+}
+
+/// A limit at the door.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// The tenant's requests a minute.
+    Rate,
+    /// The jobs of all tenants.
+    Capacity,
+    /// The tenant's part of them.
+    Share,
+    /// The jobs of one request.
+    Request,
+}
+
+/// What is left of a rate.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Quota {
+    /// Requests a minute.
+    pub limit: u64,
+    /// How many may come at once now.
+    pub remaining: u64,
+    /// When as many may come as ever.
+    pub reset: Span,
 }
 
 /// What became of a submission.
@@ -118,10 +190,11 @@ pub struct WaitingFor {
     /// What it waits for.
     pub reason: Reason,
     /// Its place among the waiting jobs of its model class, from 1; for a
-    /// delayed job the place it would have now.
+    /// delayed job the place it would have now, for one that is set aside its
+    /// place among those.
     pub position: usize,
-    /// When it starts if no more urgent job comes, all estimates hold and
-    /// slots are free.
+    /// When it starts if calls use and last what the latest ones did, and as
+    /// much comes as lately; docs/scheduling.md says how far that is true.
     #[serde(serialize_with = "as_rfc3339")]
     pub estimated_start: Timestamp,
     /// Its tenant has lost its priorities.
@@ -168,6 +241,10 @@ pub struct State {
     pub running: usize,
     /// How many may be.
     pub slots: u32,
+    /// Jobs that have not ended, and places held for requests under way.
+    pub depth: u64,
+    /// The most there may be.
+    pub capacity: u32,
     /// How many tenants have lost their priorities.
     pub demoted: usize,
     /// Why nothing is released, if so.

@@ -1,5 +1,6 @@
 //! D1, on a real `SQLite` in memory with the real migrations.
 use crate::pipeline::ports::{PortError, PortResult, Rows, Statement, Value};
+use rusqlite::limits::Limit;
 use rusqlite::{Connection, Transaction, params_from_iter, types::Value as Sql};
 use std::cell::RefCell;
 use std::{fs, io, path::Path};
@@ -15,6 +16,9 @@ impl Sqlite {
     /// A migration could not be read or carried out.
     pub fn open() -> PortResult<Self> {
         let connection = Connection::open_in_memory().map_err(refused)?;
+        for (limit, most) in LIMITS {
+            connection.set_limit(limit, most).map_err(refused)?;
+        }
         connection.execute_batch("PRAGMA foreign_keys = ON;").map_err(refused)?;
         for migration in migrations().map_err(|error| PortError::Refused(error.to_string()))? {
             connection.execute_batch(&migration).map_err(refused)?;
@@ -145,14 +149,23 @@ fn migrations() -> io::Result<Vec<String>> {
     files.iter().map(fs::read_to_string).collect()
 }
 
+/// D1's limits on a statement: terms of a compound `SELECT`, and arguments of a
+/// function.
+const LIMITS: [(Limit, i32); 2] =
+    [(Limit::SQLITE_LIMIT_COMPOUND_SELECT, 5), (Limit::SQLITE_LIMIT_FUNCTION_ARG, 32)];
+
 /// D1's limit on a value, in bytes.
 const MOST_TEXT: usize = 2_000_000;
 
-/// They see every change, whoever makes it.
+/// They see every change, whoever makes it. What has ended changes once at most:
+/// its content goes, and nothing else.
 const WITNESSES: &str = "
 CREATE TEMP TABLE broken (law TEXT NOT NULL);
 CREATE TEMP TRIGGER ended_jobs_never_change AFTER UPDATE ON main.jobs
-WHEN OLD.status NOT IN ('pending', 'running')
+WHEN OLD.status NOT IN ('pending', 'running') AND (OLD.purged_at IS NOT NULL
+  OR NEW.purged_at IS NULL OR NEW.status <> OLD.status OR NEW.input <> ''
+  OR NEW.completed_at IS NOT OLD.completed_at OR NEW.attempts <> OLD.attempts
+  OR NEW.input_tokens IS NOT OLD.input_tokens OR NEW.output_tokens IS NOT OLD.output_tokens)
 BEGIN INSERT INTO broken VALUES
   ('job ' || OLD.job_id || ' changed after it was ' || OLD.status || ', to ' || NEW.status);
 END;
@@ -160,6 +173,6 @@ CREATE TEMP TRIGGER leases_never_run_backwards AFTER UPDATE ON main.jobs
 WHEN NEW.lease < OLD.lease
 BEGIN INSERT INTO broken VALUES ('the lease of job ' || OLD.job_id || ' ran backwards'); END;
 CREATE TEMP TRIGGER begun_jobs_stay AFTER DELETE ON main.jobs
-WHEN OLD.lease > 0 OR OLD.status <> 'pending'
+WHEN OLD.lease > 0 AND OLD.status IN ('pending', 'running')
 BEGIN INSERT INTO broken VALUES ('job ' || OLD.job_id || ' was removed after it began'); END;
 ";

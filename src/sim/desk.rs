@@ -4,13 +4,15 @@ use super::faults::Op;
 use super::ports::Ports;
 use super::stage::{Happening, Process};
 use super::world::Inner;
-use crate::domain::{Span, Timestamp};
+use crate::domain::{JobId, Span, Timestamp};
 use crate::pipeline::desk::{Alarm, Desk, DeskPorts, DeskStore};
-use crate::pipeline::ports::{Ambient, PortError, PortResult, SchedulerPort};
+use crate::pipeline::ports::{Admitted, Ambient, PortError, PortResult, SchedulerPort, Vacated};
 use crate::pipeline::turn::Turn;
-use crate::scheduler::{Config, Row, Settlement, Submission};
+use crate::scheduler::{Config, Row, Settlement, Submission, Wish};
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
 use std::cell::Cell;
+use std::fmt;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -25,6 +27,10 @@ impl DeskPorts for Ports {
     fn config(&self) -> Config {
         let credentials = self.world().upstream.credentials();
         Config { credentials, ..self.world().settings.scheduler }
+    }
+
+    fn retention(&self) -> Span {
+        self.world().settings.retention
     }
 
     fn boot(&self) -> Option<String> {
@@ -86,26 +92,66 @@ impl Alarm for Ports {
 }
 
 impl SchedulerPort for Ports {
+    async fn admit(&self, wish: Wish) -> PortResult<Admitted> {
+        let told = format!("{wish:?}");
+        let wish: Wish = over_the_wire(&wish)?;
+        let ask = async move |desk: Rc<Desk<Self>>| over_the_wire(&desk.admit(&wish)?);
+        self.ask_desk(Op::Admit, told, ask).await
+    }
+
+    async fn vacate(&self, places: Vacated) -> PortResult<()> {
+        let told = format!("{places:?}");
+        self.ask_desk(Op::Admit, told, async move |desk| desk.vacate(&places)).await
+    }
+
     async fn submit(&self, jobs: Vec<Submission>) -> PortResult<()> {
         let told = format!("{jobs:?}");
         let jobs = over_the_wire(&jobs)?;
-        let submit = async |world: &Rc<Inner>| {
-            world.request(async move |desk: Rc<Desk<Self>>| desk.submit(jobs).await).await
-        };
-        self.ask_and_wait(Op::Submit, told, submit).await
+        let submit = async move |desk: Rc<Desk<Self>>| desk.submit(jobs).await;
+        self.ask_desk(Op::Submit, told, submit).await
+    }
+
+    async fn cancel(&self, jobs: Vec<JobId>) -> PortResult<()> {
+        let told = format!("{jobs:?}");
+        let cancel = async move |desk: Rc<Desk<Self>>| desk.cancel(jobs).await;
+        self.ask_desk(Op::Ask, told, cancel).await
+    }
+
+    async fn canceled(&self, jobs: Vec<JobId>) -> PortResult<Vec<JobId>> {
+        let told = format!("{jobs:?}");
+        self.ask_desk(Op::Ask, told, async move |desk| desk.canceled(jobs)).await
+    }
+
+    async fn wait(&self, job: JobId, span: Span) -> PortResult<bool> {
+        let wait = async move |desk: Rc<Desk<Self>>| desk.wait(job, span).await;
+        self.ask_desk(Op::Ask, job, wait).await
+    }
+
+    async fn explain(&self, job: JobId) -> PortResult<Option<Box<RawValue>>> {
+        let ask = async move |desk: Rc<Desk<Self>>| over_the_wire(&desk.explain(job)?);
+        self.ask_desk(Op::Ask, job, ask).await
     }
 
     async fn settle(&self, settlements: Vec<Settlement>) -> PortResult<()> {
         let told = format!("{settlements:?}");
         let settlements = over_the_wire(&settlements)?;
-        let settle = async |world: &Rc<Inner>| {
-            world.request(async move |desk: Rc<Desk<Self>>| desk.settle(settlements).await).await
-        };
-        self.ask_and_wait(Op::Settle, told, settle).await
+        let settle = async move |desk: Rc<Desk<Self>>| desk.settle(settlements).await;
+        self.ask_desk(Op::Settle, told, settle).await
     }
 }
 
-fn over_the_wire<T: Serialize + DeserializeOwned>(body: &T) -> PortResult<T> {
+impl Ports {
+    async fn ask_desk<T: 'static>(
+        &self,
+        op: Op,
+        told: impl fmt::Debug,
+        work: impl AsyncFnOnce(Rc<Desk<Self>>) -> PortResult<T> + 'static,
+    ) -> PortResult<T> {
+        self.ask_and_wait(op, told, async |world: &Rc<Inner>| world.request(work).await).await
+    }
+}
+
+fn over_the_wire<B: Serialize, T: DeserializeOwned>(body: &B) -> PortResult<T> {
     let text = serde_json::to_string(body);
     let read = text.and_then(|text| serde_json::from_str(&text));
     read.map_err(|error| PortError::Refused(error.to_string()))
@@ -117,10 +163,10 @@ impl Inner {
     }
 
     /// Asks the object. Its work goes on when who asked is gone.
-    async fn request(
+    async fn request<T: 'static>(
         self: &Rc<Self>,
-        work: impl AsyncFnOnce(Rc<Desk<Ports>>) -> PortResult<()> + 'static,
-    ) -> PortResult<()> {
+        work: impl AsyncFnOnce(Rc<Desk<Ports>>) -> PortResult<T> + 'static,
+    ) -> PortResult<T> {
         let (answer, desk) = (Rc::new(Answer::default()), self.desk());
         let open = Open(Rc::clone(&answer));
         self.stage.spawn(Process::Object, async move {
@@ -155,16 +201,21 @@ impl Inner {
 }
 
 /// The answer to a request.
-#[derive(Default)]
-struct Answer {
-    result: Cell<Option<PortResult<()>>>,
+struct Answer<T> {
+    result: Cell<Option<PortResult<T>>>,
     ended: Cell<bool>,
     asker: Cell<Option<Waker>>,
 }
 
-impl Answer {
+impl<T> Default for Answer<T> {
+    fn default() -> Self {
+        Self { result: Cell::default(), ended: Cell::default(), asker: Cell::default() }
+    }
+}
+
+impl<T> Answer<T> {
     /// Ready without a result if the request ended without an answer.
-    fn poll(&self, context: &mut Context<'_>) -> Poll<Option<PortResult<()>>> {
+    fn poll(&self, context: &mut Context<'_>) -> Poll<Option<PortResult<T>>> {
         if self.ended.get() {
             return Poll::Ready(self.result.take());
         }
@@ -174,9 +225,9 @@ impl Answer {
 }
 
 /// A request under way: it ends in one way or another.
-struct Open(Rc<Answer>);
+struct Open<T>(Rc<Answer<T>>);
 
-impl Drop for Open {
+impl<T> Drop for Open<T> {
     fn drop(&mut self) {
         self.0.ended.set(true);
         if let Some(asker) = self.0.asker.take() {

@@ -1,20 +1,22 @@
 //! The verbs at the door.
 #![allow(clippy::must_use_candidate, reason = "verbs: what they tell is not always needed")]
-use super::ledger::{Answer, Ticket};
+use super::ledger::{self, Ticket};
 use super::ports::Ports;
 use super::stage::Process;
 use super::upstream::{answer_to, answer_to_pdf};
 use super::world::World;
-use crate::domain::{JobId, Origin, Plan, TenantId};
+use crate::domain::{BatchId, JobId, Origin, Plan, Span, TenantId, Timestamp};
+use crate::pipeline::answer::{Answer, Answered};
 use crate::pipeline::caller::Caller;
 use crate::pipeline::problem::Problem;
 use crate::pipeline::store::Tenant;
 use crate::pipeline::submit::submit;
 use crate::pipeline::submit_batch::submit_batch;
+use crate::pipeline::{cancel, read};
 use bytes::Bytes;
 use futures_util::stream;
-use serde::Serialize;
 use serde_json::{Value, json};
+use std::cell::RefCell;
 use std::convert::Infallible;
 use std::rc::Rc;
 
@@ -28,7 +30,16 @@ impl World {
     /// Posts a body that asks for `prompt` in one way or another. A prompt is
     /// used once: it tells the jobs apart.
     pub fn submit_json(&self, tenant: &str, prompt: &str, body: String) -> Ticket {
-        let caller = self.caller(tenant);
+        self.submit_as(self.caller(tenant), prompt, body)
+    }
+
+    /// Posts a prompt under an `Idempotency-Key`.
+    pub fn submit_keyed(&self, tenant: &str, prompt: &str, key: &str) -> Ticket {
+        let caller = Caller { idempotency_key: Some(key.to_owned()), ..self.caller(tenant) };
+        self.submit_as(caller, prompt, json!({"prompt": prompt}).to_string())
+    }
+
+    fn submit_as(&self, caller: Caller, prompt: &str, body: String) -> Ticket {
         let world = Rc::clone(self.inner());
         let process = Process::Door(world.stage.number());
         let ticket = world.ledger.borrow_mut().request(process, vec![answer_to(prompt)]);
@@ -41,6 +52,36 @@ impl World {
             world.ledger.borrow_mut().answer(ticket, answer.map(|accepted| jobs_in(&accepted)));
         });
         ticket
+    }
+
+    /// Asks how a job stands; with `wait`, once it has ended or so much time
+    /// has passed.
+    pub fn show(&self, tenant: &str, job: JobId, wait: Option<Span>) -> Told {
+        let caller = Caller { wait, ..self.caller(tenant) };
+        self.ask(async move |ports| read::show(&ports, &caller, job).await)
+    }
+
+    /// Cancels a job.
+    pub fn cancel(&self, tenant: &str, job: JobId) -> Told {
+        let caller = self.caller(tenant);
+        self.ask(async move |ports| cancel::job(&ports, &caller, job).await)
+    }
+
+    /// Cancels a batch.
+    pub fn cancel_batch(&self, tenant: &str, batch: BatchId) -> Told {
+        let caller = self.caller(tenant);
+        self.ask(async move |ports| cancel::batch(&ports, &caller, batch).await)
+    }
+
+    fn ask(&self, work: impl AsyncFnOnce(Ports) -> Answered + 'static) -> Told {
+        let (world, told) = (Rc::clone(self.inner()), Told::default());
+        let process = Process::Door(world.stage.number());
+        let (ports, slot) = (Ports::new(&world, process), told.clone());
+        self.inner().stage.spawn(process, async move {
+            let answered = work(ports).await;
+            slot.0.replace(Some((world.stage.now(), answered)));
+        });
+        told
     }
 
     /// Posts a form of PDFs.
@@ -66,8 +107,8 @@ impl World {
     #[must_use]
     pub fn jobs(&self, ticket: Ticket) -> Vec<JobId> {
         match self.answer(ticket) {
-            Some(Answer::Accepted(jobs)) => jobs,
-            Some(Answer::Open | Answer::Refused { .. } | Answer::Died) | None => Vec::new(),
+            Some(ledger::Answer::Accepted(jobs)) => jobs,
+            Some(_) | None => Vec::new(),
         }
     }
 
@@ -75,12 +116,12 @@ impl World {
     #[must_use]
     pub fn refusal(&self, ticket: Ticket) -> Option<Problem> {
         match self.answer(ticket)? {
-            Answer::Refused { problem, .. } => Some(problem),
-            Answer::Open | Answer::Accepted(_) | Answer::Died => None,
+            ledger::Answer::Refused { problem, .. } => Some(problem),
+            ledger::Answer::Open | ledger::Answer::Accepted(_) | ledger::Answer::Died => None,
         }
     }
 
-    fn answer(&self, ticket: Ticket) -> Option<Answer> {
+    fn answer(&self, ticket: Ticket) -> Option<ledger::Answer> {
         self.inner().ledger.borrow().get(ticket).map(|request| request.answer.clone())
     }
 
@@ -91,14 +132,58 @@ impl World {
         let plan = if name.starts_with("pro") { Plan::Pro } else { Plan::Free };
         self.inner().database.execute(TENANT, &[name, plan.as_str()]).expect("a tenant");
         let tenant_id = TenantId::try_from(name.to_owned()).expect("a tenant's id");
-        let tenant = Tenant { tenant_id, plan, key_hash: String::new() };
-        Caller { tenant, user_id: None, version: None, beta: None }
+        let tenant = Tenant {
+            tenant_id,
+            plan,
+            weight: None,
+            daily_input_tokens: None,
+            requests_per_minute: None,
+            suspended_at: None,
+            key_hash: String::new(),
+        };
+        Caller {
+            tenant,
+            user_id: None,
+            version: None,
+            beta: None,
+            idempotency_key: None,
+            wait: None,
+        }
     }
 }
 
-/// The job ids in the answer's own JSON.
-fn jobs_in(accepted: &impl Serialize) -> Vec<JobId> {
-    let answer = serde_json::to_value(accepted).unwrap_or_default();
+/// What a request was told, once it was, and when.
+#[derive(Clone, Default)]
+pub struct Told(Rc<RefCell<Option<(Timestamp, Answered)>>>);
+
+impl Told {
+    /// When the answer came.
+    #[must_use]
+    pub fn at(&self) -> Option<Timestamp> {
+        self.0.borrow().as_ref().map(|(at, _)| *at)
+    }
+
+    /// The status of the answer.
+    #[must_use]
+    pub fn status(&self) -> Option<u16> {
+        let told = self.0.borrow();
+        let (_, answered) = told.as_ref()?;
+        Some(answered.as_ref().map_or_else(|problem| problem.status, |answer| answer.status))
+    }
+
+    /// The answer's JSON.
+    #[must_use]
+    pub fn body(&self) -> Option<Value> {
+        let told = self.0.borrow();
+        let (_, answered) = told.as_ref()?;
+        let body = answered.as_ref().map_or_else(Problem::to_json, |answer| answer.body.clone());
+        serde_json::from_str(&body).ok()
+    }
+}
+
+/// The job ids in an answer.
+fn jobs_in(accepted: &Answer) -> Vec<JobId> {
+    let answer: Value = serde_json::from_str(&accepted.body).unwrap_or_default();
     let id = |job: &Value| job.get("jobId").and_then(Value::as_str)?.parse().ok();
     match answer.get("jobs").and_then(Value::as_array) {
         Some(jobs) => jobs.iter().filter_map(id).collect(),

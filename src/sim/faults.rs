@@ -19,10 +19,14 @@ pub enum Op {
     Delete,
     /// Queues: a send.
     Send,
+    /// The scheduler object: places, asked for or given back.
+    Admit,
     /// The scheduler object: new jobs.
     Submit,
     /// The scheduler object: ended attempts.
     Settle,
+    /// The scheduler object: jobs whose owner ends them, or asks about them.
+    Ask,
     /// Claude: a call.
     Call,
     /// The scheduler object's storage: a write.
@@ -33,15 +37,17 @@ pub enum Op {
 
 impl Op {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Sql,
         Self::Put,
         Self::Head,
         Self::Upload,
         Self::Delete,
         Self::Send,
+        Self::Admit,
         Self::Submit,
         Self::Settle,
+        Self::Ask,
         Self::Call,
         Self::Write,
         Self::Alarm,

@@ -35,6 +35,7 @@ mod world;
 
 pub use bucket::StoredObject;
 pub use database::Sqlite;
+pub use door::Told;
 pub use faults::{Fault, Op, Plan};
 pub use ledger::Ticket;
 pub use stage::{Process, Role};

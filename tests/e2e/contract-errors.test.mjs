@@ -18,7 +18,7 @@ test('healthz tells without a key that the Worker lives and what the scheduler d
   assert.equal(reply.status, 200);
   assert.equal(reply.body.status, 'ok');
   assert.ok(reply.body.wasmMemoryBytes > 65_536);
-  assert.deepEqual(reply.body.scheduler, { waiting: NO_JOBS, delayed: 0, running: 0, slots: 32, demoted: 0, paused: null });
+  assert.deepEqual(reply.body.scheduler, { waiting: NO_JOBS, delayed: 0, running: 0, slots: 32, depth: 0, capacity: 100_000, demoted: 0, paused: null });
 });
 
 test('a path that nobody knows is not found', async () => {
@@ -29,12 +29,12 @@ test('a path that nobody knows is not found', async () => {
 
 test('a method that a path does not answer to is told the right one', async () => {
   for (const [method, path, allow] of [
-    ['GET', '/jobs', 'POST'],
-    ['DELETE', '/jobs', 'POST'],
-    ['POST', `/jobs/${UNKNOWN}`, 'GET'],
+    ['PUT', '/jobs', 'POST, GET'],
+    ['DELETE', '/jobs', 'POST, GET'],
+    ['POST', `/jobs/${UNKNOWN}`, 'GET, DELETE'],
     ['PUT', `/jobs/${UNKNOWN}/result`, 'GET'],
-    ['GET', '/batches', 'POST'],
-    ['PATCH', `/batches/${UNKNOWN}`, 'GET'],
+    ['PATCH', '/batches', 'POST, GET'],
+    ['PATCH', `/batches/${UNKNOWN}`, 'GET, DELETE'],
     ['POST', '/healthz', 'GET'],
   ]) {
     const reply = await acme.request(method, path);

@@ -92,13 +92,16 @@ test('a tenant beyond its daily input goes behind the others, and is told so', a
 
   const ids = await budget.whileHeld(async () => {
     await first.accepted({ prompt: 'takes the slot' });
-    const urgent = await spender.accepted({ prompt: 'urgent' });
+    const { body: accepted } = await spender.submit({ prompt: 'urgent' });
+    const urgent = accepted.jobId;
     const usual = await other.accepted({ prompt: 'usual', origin: 'scheduled', deadlineSeconds: 3600 });
-    const [{ demotion }, { demotion: none }] = await Promise.all([urgent, usual].map((id) => explained(budget, id)));
-    assert.equal(demotion.reason, 'daily_input');
-    assert.ok(Date.parse(demotion.until) > Date.now());
-    assert.equal(none, undefined);
-    assert.equal((await spender.job(urgent)).priority, 'critical', 'the job keeps its priority');
+    const { priority, waitingFor } = await spender.job(urgent);
+    for (const { demotion } of [accepted, waitingFor]) {
+      assert.equal(demotion.reason, 'daily_input');
+      assert.ok(Date.parse(demotion.until) > Date.now());
+    }
+    assert.equal((await other.job(usual)).waitingFor.demotion, undefined);
+    assert.equal(priority, 'critical', 'the job keeps its priority');
     return { urgent, usual };
   });
   await spender.untilCompleted(ids.urgent);
@@ -185,12 +188,6 @@ async function quick(load, when, waiting) {
   const pending = await load.pending();
   assert.ok(took <= QUICK_MS, `${when}: ${took} ms, of which ${SERVICE_MS} are Claude's`);
   assert.ok(pending >= waiting, `${when}: only ${pending} jobs of the other tenant wait`);
-}
-
-/** What the scheduler says that a job waits for. */
-async function explained({ runtime }, id) {
-  const namespace = await runtime.mf.getDurableObjectNamespace('SCHEDULER');
-  return (await namespace.get(namespace.idFromName('main')).fetch(`http://scheduler/explain/${id}`)).json();
 }
 
 function evict() {

@@ -128,7 +128,7 @@ impl Model {
     }
 
     pub(super) fn weight(&self, job: usize) -> i128 {
-        self.config.weight(self.jobs[job].submission.plan).into()
+        self.config.weight(&self.jobs[job].submission).into()
     }
 }
 

@@ -74,15 +74,18 @@ impl Model {
     }
 
     /// A job has used this input.
-    pub(super) fn count_day(&mut self, tenant: &TenantId, input: u64) {
+    pub(super) fn count_day(&mut self, tenant: &TenantId, own: Option<Tokens>, input: u64) {
         let today = self.now / 86_400_000;
-        let daily = u128::from(self.config.demotion.daily_input.get());
+        let daily = u128::from(own.unwrap_or(self.config.demotion.daily_input).get());
+        if daily == 0 {
+            return;
+        }
         let known = self.tenants.entry(tenant.clone()).or_default();
         let (day, used) = &mut known.day;
         *used = if *day == today { *used + u128::from(input) } else { input.into() };
         *day = today;
         let most = daily * u128::from(self.config.demotion.daily_percent) / 100;
-        if daily > 0 && *used > most && known.demoted_until.is_none() {
+        if *used > most && known.demoted_until.is_none() {
             self.note("demoted for a day's input");
             self.demote(tenant);
         }

@@ -92,8 +92,7 @@ impl Model {
         let missing = self.fare(class, lane) - self.classes[class].lanes[lane].credit;
         let quantum = self.classes[class].quantum(&self.config);
         let turns = ceil(missing, quantum).max(1);
-        let heaviest = i128::from(self.config.weight(Plan::Pro));
-        let stride = (heaviest / self.classes[class].lanes[lane].weight).max(1);
+        let stride = 720_720 / self.classes[class].lanes[lane].weight;
         let seq = self.next_seq(class);
         let seat = Seat::Round { round: from + turns * stride, seq, due: turns * quantum };
         self.classes[class].lanes[lane].seat = seat;

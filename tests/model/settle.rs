@@ -133,8 +133,8 @@ impl Model {
     fn count(&mut self, at: usize, outcome: &Outcome) {
         match outcome {
             Outcome::Completed { usage } => {
-                let tenant = self.jobs[at].submission.tenant.clone();
-                self.count_day(&tenant, usage.input.get());
+                let Submission { tenant, daily_input, .. } = self.jobs[at].submission.clone();
+                self.count_day(&tenant, daily_input, usage.input.get());
             }
             Outcome::Throttled { .. } => self.blame(self.jobs[at].class),
             Outcome::Permanent { .. }

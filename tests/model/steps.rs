@@ -95,6 +95,8 @@ impl Draw {
         Submission {
             tenant: TenantId::try_from(tenant.to_owned()).unwrap(),
             plan: if self.below(10) == 0 { other } else { plan },
+            weight: [None, None, None, None, None, Some(2), Some(7), Some(40)][self.pick(8)],
+            daily_input: [None, None, None, Some(0), Some(9_000)][self.pick(5)].map(Tokens::new),
             priority: Priority::ALL[self.pick(3)],
             estimate: self.size(),
             attempts: u32::try_from(self.below(attempts + 1)).unwrap(),

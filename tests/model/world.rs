@@ -163,6 +163,8 @@ pub(crate) fn job(number: u64) -> Submission {
         job: id(number),
         tenant: TenantId::try_from("acme".to_owned()).unwrap(),
         plan: Plan::Free,
+        weight: None,
+        daily_input: None,
         priority: Priority::Standard,
         class: ModelClass::of("claude-sonnet-4-6"),
         estimate: usage(100, 500),

@@ -11,7 +11,7 @@ use claude_pipeline::domain::{
 };
 use claude_pipeline::pipeline::ports::{Rows, Statement};
 use claude_pipeline::pipeline::store::{
-    self, Claim, Claimed, Ended, Ending, JobRow, Lease, NewBatch, NewJob,
+    self, Claim, Claimed, Ended, Ending, JobRow, Lease, NewBatch, NewJob, NewJobs, NewKey,
 };
 use claude_pipeline::sim::Sqlite;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -24,7 +24,8 @@ pub(crate) struct Store {
 impl Store {
     pub(crate) fn new() -> Self {
         let sqlite = Sqlite::open().unwrap();
-        let sql = "INSERT INTO tenants VALUES (?1, ?1, 'pro', 0)";
+        let sql =
+            "INSERT INTO tenants (tenant_id, name, plan, created_at) VALUES (?1, ?1, 'pro', 0)";
         sqlite.execute(sql, &["acme"]).unwrap();
         sqlite.execute(sql, &["bolt"]).unwrap();
         Self { sqlite }
@@ -34,7 +35,7 @@ impl Store {
     pub(crate) fn with_jobs(numbers: &[u64]) -> Self {
         let store = Self::new();
         let jobs: Vec<_> = numbers.iter().map(|number| job(*number)).collect();
-        store.run(store::insert(None, &jobs));
+        store.run(store::insert(all(None, &jobs)));
         store
     }
 
@@ -42,7 +43,7 @@ impl Store {
     pub(crate) fn with_batch(numbers: &[u64]) -> Self {
         let store = Self::new();
         let (batch, jobs) = batch(numbers);
-        store.run(store::insert(Some(&batch), &jobs));
+        store.run(store::insert(all(Some(&batch), &jobs)));
         store
     }
 
@@ -87,11 +88,17 @@ impl Drop for Store {
     }
 }
 
+/// Jobs of a request without a key.
+pub(crate) fn all<'a>(batch: Option<&'a NewBatch>, jobs: &'a [NewJob]) -> NewJobs<'a> {
+    NewJobs { batch, jobs, key: None }
+}
+
 pub(crate) fn batch(numbers: &[u64]) -> (NewBatch, Vec<NewJob>) {
     let batch = NewBatch {
         batch_id: batch_id(),
         tenant_id: tenant("acme"),
         user_id: None,
+        priority: Priority::Batch,
         total: u32::try_from(numbers.len()).unwrap(),
         template: "general@1".to_owned(),
         prompt: "sum up “this”".to_owned(),
@@ -124,6 +131,19 @@ pub(crate) fn job(number: u64) -> NewJob {
         input: r#"{"é":1}"#.to_owned(),
         metadata: Some(r#"{"n":1.50,"é":"\u0000"}"#.to_owned()),
         created_at: at(5),
+    }
+}
+
+/// A key used by the request that makes the job of this number.
+pub(crate) fn key(name: &str, number: u64) -> NewKey {
+    NewKey {
+        tenant_id: tenant("acme"),
+        key: name.to_owned(),
+        fingerprint: "f".to_owned(),
+        location: format!("/jobs/{}", job_id(number)),
+        answer: format!("{{\"number\":{number}}}"),
+        created_at: at(100),
+        expired_before: at(50),
     }
 }
 

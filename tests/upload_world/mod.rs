@@ -4,12 +4,15 @@
 
 use bytes::Bytes;
 use claude_pipeline::{
-    domain::{BatchId, Entropy, Span, Timestamp},
+    domain::{BatchId, Entropy, JobId, Span, Timestamp},
     pipeline::{
+        idempotency::Fingerprint,
+        places::Room,
         ports::{Ambient, ObjectMeta, Objects, PortError, PortResult, Upload, Written},
         problem::Problem,
-        upload::{Form, PART, Permits, UploadedFile, receive},
+        upload::{Arriving, Form, PART, Permits, UploadedFile, receive},
     },
+    scheduler::{Limit, Refusal},
 };
 use futures_executor::block_on;
 use futures_util::{Stream, StreamExt, stream};
@@ -110,8 +113,16 @@ impl World {
         &self,
         body: impl Stream<Item = Bytes> + Send,
     ) -> Result<Form, Problem> {
-        let body = body.map(Ok::<_, Infallible>);
-        block_on(receive(self, &Permits::new(1), CONTENT_TYPE, body, batch()))
+        self.post_broken(body.map(Ok::<_, Infallible>), &mut Seats(u32::MAX))
+    }
+
+    /// Posts a body that may break off, to where there are so many seats.
+    pub(crate) fn post_broken<E>(
+        &self,
+        body: impl Stream<Item = Result<Bytes, E>> + Send,
+        seats: &mut Seats,
+    ) -> Result<Form, Problem> {
+        block_on(receive(self, &Permits::new(1), arriving(body), seats))
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
@@ -269,3 +280,20 @@ pub(crate) fn pdf(bytes: usize) -> Vec<u8> {
 }
 
 pub(crate) const CONTENT_TYPE: &str = "multipart/form-data; boundary=XcaseBoundary7";
+
+/// A form whose fingerprint nobody wants.
+pub(crate) fn arriving<S>(body: S) -> Arriving<'static, S> {
+    const NONE: &Fingerprint = &Fingerprint::none();
+    let first = JobId::new(Timestamp::from_millis(1), [Entropy(1), Entropy(1)]);
+    Arriving { content_type: CONTENT_TYPE, body, batch: batch(), first, print: NONE }
+}
+
+/// Room for so many files.
+pub(crate) struct Seats(pub(crate) u32);
+
+impl Room for Seats {
+    async fn at_least(&mut self, files: u32) -> Result<(), Problem> {
+        let full = Refusal { limit: Limit::Share, most: 1, used: 1, retry_after: None };
+        if files <= self.0 { Ok(()) } else { Err(Problem::limited(full, None)) }
+    }
+}

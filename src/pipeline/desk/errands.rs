@@ -3,6 +3,7 @@
 use super::{Desk, DeskPorts};
 use crate::pipeline::ports::{PortResult, Queues};
 use crate::pipeline::reconcile::{reconcile, withdraw};
+use crate::pipeline::retention::retire;
 use crate::pipeline::retry::patiently;
 use crate::pipeline::store::Lease;
 use crate::pipeline::turn::Turn;
@@ -77,6 +78,13 @@ impl<P: DeskPorts> Desk<P> {
             let found = withdraw(desk.shared(), &leases).await;
             desk.settle_found(leases.len(), found).await;
         });
+    }
+
+    /// Removes what is older than it may get. The next sweep tries again.
+    pub(super) async fn retire(self: &Rc<Self>) {
+        if let Err(error) = retire(self.shared(), self.ports.retention()).await {
+            self.ports.warn(&format!("old jobs stay for now: {error}"));
+        }
     }
 
     async fn settle_found(self: &Rc<Self>, leases: usize, found: PortResult<Vec<Settlement>>) {

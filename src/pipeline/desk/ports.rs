@@ -1,5 +1,5 @@
 //! What the desk needs beside the ports that every process has.
-use crate::domain::Timestamp;
+use crate::domain::{Span, Timestamp};
 use crate::pipeline::ports::{Ambient, Database, Objects, PortResult, Queues};
 use crate::pipeline::turn::Turn;
 use crate::scheduler::{Config, Row};
@@ -54,6 +54,8 @@ pub trait DeskPorts: Alarm + DeskStore + 'static {
     fn shared(&self) -> &Self::Shared;
     /// What the scheduler is set to.
     fn config(&self) -> Config;
+    /// How long a job is kept after its end.
+    fn retention(&self) -> Span;
     /// Names this start of the machine, where consumers end with the machine.
     fn boot(&self) -> Option<String>;
     /// Carries work out beside the present request, but not at once: what is

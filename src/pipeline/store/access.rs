@@ -1,6 +1,6 @@
 //! Who holds a key.
 use super::{statement, text};
-use crate::domain::{Plan, TenantId};
+use crate::domain::{Plan, TenantId, Timestamp};
 use crate::pipeline::ports::Statement;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -43,6 +43,14 @@ pub struct Tenant {
     pub tenant_id: TenantId,
     /// What it pays for.
     pub plan: Plan,
+    /// Its own weight between tenants, if it is not its plan's.
+    pub weight: Option<u32>,
+    /// Its own daily budget of input tokens, if it is not the setting's.
+    pub daily_input_tokens: Option<u64>,
+    /// How many submissions a minute it may make, if it is not its plan's.
+    pub requests_per_minute: Option<u64>,
+    /// Since when its keys are refused.
+    pub suspended_at: Option<Timestamp>,
     /// The stored hash the key was found by.
     pub key_hash: String,
 }
@@ -54,9 +62,11 @@ pub fn tenant_of_key(hash: KeyHash) -> Statement {
 }
 
 const TENANT_OF_KEY: &str = "
-SELECT json_object('tenantId', tenant_id, 'plan', plan, 'keyHash', key_hash) AS row
+SELECT json_object('tenantId', tenant_id, 'plan', plan, 'weight', weight,
+  'dailyInputTokens', daily_input_tokens, 'requestsPerMinute', requests_per_minute,
+  'suspendedAt', suspended_at, 'keyHash', key_hash) AS row
 FROM api_keys JOIN tenants USING (tenant_id)
-WHERE key_hash = ?1";
+WHERE key_hash = ?1 AND revoked_at IS NULL";
 
 #[cfg(test)]
 mod tests {

@@ -3,18 +3,32 @@
 //! Lists go in as one JSON text and rows come out as JSON text: one value
 //! bound and one string read, however many jobs share the statement.
 mod access;
+mod admin;
+mod api_keys;
+mod audit;
+mod cancel;
 mod ending;
 mod job_row;
+mod keys_used;
+mod list;
 mod new_job;
 mod reading;
+mod removal;
 
 pub use access::{KeyHash, Tenant, tenant_of_key};
+pub use admin::{TenantRow, change_tenant, create_tenant, find_tenant, tenants_after};
+pub use api_keys::{KeyRow, create_key, keys_of, revoke_key};
+pub use audit::{AuditRow, audit_before};
+pub use cancel::{cancel_batch, cancel_job};
 pub use ending::{Claim, Claimed, Ended, Ending, claim, dead_letter, finish};
 pub use job_row::{BatchRow, JobRow, batch_jobs, find_batch, find_job};
-pub use new_job::{NewBatch, NewJob, insert, remove};
+pub use keys_used::{Earlier, NewKey, find_key, forget_keys};
+pub use list::{JobsOf, Page, list_batches, list_jobs};
+pub use new_job::{NewBatch, NewJob, NewJobs, insert, remove};
 pub use reading::{
     Lease, Revoked, Standing, Unfinished, revoke, standings, standings_of, unfinished_after,
 };
+pub use removal::{ended_before, purge_batch, purge_jobs, retire, unwanted};
 
 use super::ports::{PortResult, Rows, Statement, Value};
 use serde::Serialize;

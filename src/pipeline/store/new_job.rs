@@ -1,4 +1,5 @@
 //! Accepting jobs.
+use super::keys_used::{NewKey, find_key, free_key, take_key};
 use super::{list, statement, text};
 use crate::domain::{BatchId, JobId, Origin, Priority, TenantId, Timestamp};
 use crate::pipeline::ports::{Statement, Value};
@@ -48,6 +49,8 @@ pub struct NewBatch {
     pub tenant_id: TenantId,
     /// A label inside the tenant.
     pub user_id: Option<String>,
+    /// The urgency of its jobs.
+    pub priority: Priority,
     /// How many jobs it has.
     pub total: u32,
     /// The template's name and version.
@@ -58,29 +61,52 @@ pub struct NewBatch {
     pub created_at: Timestamp,
 }
 
-/// Inserts jobs and their batch. Repeating it changes nothing, so it may be
-/// retried when the first answer was lost.
+/// Jobs that are accepted together, all or none.
+#[derive(Clone, Copy, Debug)]
+pub struct NewJobs<'a> {
+    /// Their batch.
+    pub batch: Option<&'a NewBatch>,
+    /// The jobs.
+    pub jobs: &'a [NewJob],
+    /// The key of their request.
+    pub key: Option<&'a NewKey>,
+}
+
+/// Inserts jobs and their batch, unless their key is taken. Repeating it
+/// changes nothing, so it may be retried when the first answer was lost. With
+/// a key, the second statement reads who has it: one [`super::Earlier`].
 #[must_use]
-pub fn insert(batch: Option<&NewBatch>, jobs: &[NewJob]) -> Vec<Statement> {
-    let batch = batch.map(|batch| statement(INSERT_BATCH, [list(&[batch])]));
-    let jobs = statement(INSERT_JOBS, [list(jobs)]);
-    batch.into_iter().chain([jobs]).collect()
+pub fn insert(NewJobs { batch, jobs, key }: NewJobs<'_>) -> Vec<Statement> {
+    let [tenant, name, location] = match key {
+        None => [String::new(), String::new(), String::new()],
+        Some(key) => [key.tenant_id.to_string(), key.key.clone(), key.location.clone()],
+    };
+    let owned = |sql, rows| {
+        statement(sql, [rows, text(&tenant), text(&name), text(&location)] as [Value; 4])
+    };
+    let keys =
+        key.map(|key| [take_key(key), find_key(&key.tenant_id, &key.key, key.expired_before)]);
+    let batch = batch.map(|batch| owned(INSERT_BATCH, list(&[batch])));
+    let jobs = owned(INSERT_JOBS, list(jobs));
+    keys.into_iter().flatten().chain(batch).chain([jobs]).collect()
 }
 
 /// Takes back an insert whose answer was lost: only jobs that nobody has begun.
 #[must_use]
-pub fn remove(batch: Option<&NewBatch>, jobs: &[NewJob]) -> Vec<Statement> {
+pub fn remove(NewJobs { batch, jobs, key }: NewJobs<'_>) -> Vec<Statement> {
     let ids: Vec<_> = jobs.iter().map(|job| job.job_id).collect();
     let jobs = statement(REMOVE_JOBS, [list(&ids)]);
     let batch = batch.map(|batch| statement(REMOVE_BATCH, [text(&batch.batch_id)] as [Value; 1]));
-    [jobs].into_iter().chain(batch).collect()
+    [jobs].into_iter().chain(batch).chain(key.map(free_key)).collect()
 }
 
 const INSERT_BATCH: &str = "
-INSERT INTO batches (batch_id, tenant_id, user_id, total, template, prompt, created_at)
-SELECT value->>'batchId', value->>'tenantId', value->>'userId', value->>'total',
-       value->>'template', value->>'prompt', value->>'createdAt'
-FROM json_each(?1) WHERE true
+INSERT INTO batches (batch_id, tenant_id, user_id, priority, total, template, prompt, created_at)
+SELECT value->>'batchId', value->>'tenantId', value->>'userId', value->>'priority',
+       value->>'total', value->>'template', value->>'prompt', value->>'createdAt'
+FROM json_each(?1)
+WHERE ?3 = '' OR EXISTS
+  (SELECT 1 FROM idempotency AS i WHERE i.tenant_id = ?2 AND i.key = ?3 AND i.location = ?4)
 ON CONFLICT (batch_id) DO NOTHING";
 
 const INSERT_JOBS: &str = "
@@ -91,7 +117,9 @@ SELECT value->>'jobId', value->>'batchId', value->>'batchIndex', value->>'filena
        value->>'tenantId', value->>'userId', 'pending', value->>'priority',
        value->>'origin', value->>'model', value->>'estimatedInputTokens',
        value->>'maxOutputTokens', value->>'input', value->>'metadata', value->>'createdAt'
-FROM json_each(?1) WHERE true
+FROM json_each(?1)
+WHERE ?3 = '' OR EXISTS
+  (SELECT 1 FROM idempotency AS i WHERE i.tenant_id = ?2 AND i.key = ?3 AND i.location = ?4)
 ON CONFLICT (job_id) DO NOTHING";
 
 const REMOVE_JOBS: &str = "

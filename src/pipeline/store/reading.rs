@@ -28,6 +28,10 @@ pub struct Unfinished {
     pub tenant_id: TenantId,
     /// What the tenant pays for.
     pub plan: Plan,
+    /// Its own weight, if it is not its plan's.
+    pub weight: Option<u32>,
+    /// Its own daily budget, if it is not the setting's.
+    pub daily_input_tokens: Option<u64>,
     /// Its urgency.
     pub priority: Priority,
     /// The model it asks for.
@@ -109,7 +113,8 @@ SELECT json_object('jobId', job_id, 'status', status, 'lease', lease,
 FROM jobs WHERE job_id IN (SELECT value FROM json_each(?1))";
 
 const UNFINISHED_AFTER: &str = "
-SELECT json_object('jobId', job_id, 'tenantId', tenant_id, 'plan', plan, 'priority', priority,
+SELECT json_object('jobId', job_id, 'tenantId', tenant_id, 'plan', plan,
+  'weight', weight, 'dailyInputTokens', daily_input_tokens, 'priority', priority,
   'model', model, 'estimatedInputTokens', estimated_input_tokens,
   'maxOutputTokens', max_output_tokens, 'attempts', attempts, 'lease', lease) AS row
 FROM jobs JOIN tenants USING (tenant_id)

@@ -4,7 +4,7 @@ use super::{
     filename::clean,
     pace::{Pace, Unused},
 };
-use crate::pipeline::problem::Problem;
+use crate::pipeline::{idempotency::Fingerprint, problem::Problem};
 use bytes::Bytes;
 use futures_util::Stream;
 use multer::{Error, Field, Multipart};
@@ -13,16 +13,18 @@ use multer::{Error, Field, Multipart};
 pub(super) struct Parts<'r> {
     form: Multipart<'r>,
     unused: Unused,
+    print: Fingerprint,
 }
 
 impl<'r> Parts<'r> {
-    pub(super) fn new<S, E>(body: S, boundary: &str) -> Self
+    pub(super) fn new<S, E>(body: S, boundary: &str, print: Fingerprint) -> Self
     where
         S: Stream<Item = Result<Bytes, E>> + Send + 'r,
         E: 'r,
     {
         let unused = Unused::default();
-        Self { form: Multipart::new(Pace::new(body, unused.clone()), boundary), unused }
+        let form = Multipart::new(Pace::new(body, unused.clone()), boundary);
+        Self { form, unused, print }
     }
 
     /// The next part; the one before must have been read to its end.
@@ -37,7 +39,10 @@ impl<'r> Parts<'r> {
             let detail = format!("part {} of the form has no name", field.index() + 1);
             return Err(Problem::invalid(detail));
         };
-        Ok(Some(Part { disposition, field, unused: self.unused.clone() }))
+        self.print.word(&disposition.name);
+        self.print.word(disposition.filename.as_deref().unwrap_or_default());
+        let print = self.print.clone();
+        Ok(Some(Part { disposition, field, unused: self.unused.clone(), print, read: 0 }))
     }
 }
 
@@ -46,6 +51,9 @@ pub(super) struct Part<'r> {
     disposition: Disposition,
     field: Field<'r>,
     unused: Unused,
+    print: Fingerprint,
+    /// How much of its content was read.
+    read: u64,
 }
 
 impl Part<'_> {
@@ -65,7 +73,15 @@ impl Part<'_> {
             self.unused.clear();
             match self.field.chunk().await {
                 Ok(Some(chunk)) if chunk.is_empty() => {}
-                Ok(chunk) => return Ok(chunk),
+                Ok(Some(chunk)) => {
+                    self.print.push(&chunk);
+                    self.read = self.read.saturating_add(u64::try_from(chunk.len()).unwrap_or(0));
+                    return Ok(Some(chunk));
+                }
+                Ok(None) => {
+                    self.print.push(&self.read.to_be_bytes());
+                    return Ok(None);
+                }
                 Err(error) => {
                     let field = clean(self.filename().unwrap_or(self.name()));
                     return Err(Problem { field: Some(field), ..refusal(error) });

@@ -13,6 +13,7 @@ use crate::{
     pipeline::{
         accept::discard,
         input::upload_key,
+        places::Room,
         ports::{Ambient, Objects},
         problem::Problem,
     },
@@ -22,23 +23,28 @@ use crate::{
 pub(super) struct Receiver<'a, P: Objects> {
     ports: &'a P,
     batch: BatchId,
+    first: JobId,
     spool: Spool<'a, P>,
     files: Vec<UploadedFile>,
     texts: Texts,
 }
 
 impl<'a, P: Objects + Ambient> Receiver<'a, P> {
-    pub(super) fn new(ports: &'a P, batch: BatchId) -> Self {
+    pub(super) fn new(ports: &'a P, batch: BatchId, first: JobId) -> Self {
         let (spool, texts) = (Spool::new(ports, "application/pdf"), Texts::default());
-        Self { ports, batch, spool, files: Vec::new(), texts }
+        Self { ports, batch, first, spool, files: Vec::new(), texts }
     }
 
     /// Reads to the end. After an error, what was kept must be
     /// [undone](Self::undo).
-    pub(super) async fn read(&mut self, mut parts: Parts<'_>) -> Result<(), Problem> {
+    pub(super) async fn read(
+        &mut self,
+        mut parts: Parts<'_>,
+        room: &mut impl Room,
+    ) -> Result<(), Problem> {
         while let Some(part) = parts.next().await? {
             if part.name() == FILES {
-                self.file(part).await?;
+                self.file(part, room).await?;
             } else {
                 let no_files = self.files.is_empty();
                 self.texts.read(part, no_files).await?;
@@ -63,7 +69,7 @@ impl<'a, P: Objects + Ambient> Receiver<'a, P> {
 
     /// Keeps a file. The bytes decide what it is: clients leave out the name
     /// or the type, or send a wrong one.
-    async fn file(&mut self, mut part: Part<'_>) -> Result<(), Problem> {
+    async fn file(&mut self, mut part: Part<'_>, room: &mut impl Room) -> Result<(), Problem> {
         let filename = shown(part.filename(), self.files.len());
         let Some(first) = part.chunk().await? else {
             return match part.filename() {
@@ -73,7 +79,11 @@ impl<'a, P: Objects + Ambient> Receiver<'a, P> {
             };
         };
         let index = self.place()?;
-        let job = JobId::new(self.ports.now(), [self.ports.chance(), self.ports.chance()]);
+        room.at_least(index + 1).await?;
+        let job = match index {
+            0 => self.first,
+            _ => JobId::new(self.ports.now(), [self.ports.chance(), self.ports.chance()]),
+        };
         self.spool.begin(upload_key(self.batch, job));
         // The model's limit is not known yet.
         let mut inspector = PdfInspector::new(max_pdf_bytes(0), u32::MAX);

@@ -2,16 +2,16 @@
  * What the stores hold, to be compared before and after.
  */
 
-/** `{ rows: {table: n}, objects: {prefix: n}, scheduler: {waiting, delayed, running} }` */
+/** `{ rows: {table: n}, objects: {prefix: n}, scheduler: {waiting, delayed, running, depth} }` */
 export async function countsOf({ runtime, url }) {
   const [rows, objects, health] = await Promise.all([rowsOf(runtime.d1), objectsOf(runtime.r2), healthOf(url)]);
-  const { waiting, delayed, running } = health.scheduler;
-  return { rows, objects, scheduler: { waiting, delayed, running } };
+  const { waiting, delayed, running, depth } = health.scheduler;
+  return { rows, objects, scheduler: { waiting, delayed, running, depth } };
 }
 
-/** Whether the scheduler holds no job any more. */
-export function atRest({ scheduler: { waiting, delayed, running } }) {
-  return Object.values(waiting).every((n) => n === 0) && delayed === 0 && running === 0;
+/** Whether the scheduler holds no job and no place any more. */
+export function atRest({ scheduler: { depth } }) {
+  return depth === 0;
 }
 
 export async function healthOf(url) {
@@ -19,7 +19,7 @@ export async function healthOf(url) {
 }
 
 async function rowsOf(d1) {
-  const tables = ['batches', 'jobs'];
+  const tables = ['batches', 'jobs', 'idempotency', 'tenants', 'api_keys', 'audit'];
   const found = await d1.batch(tables.map((table) => d1.prepare(`SELECT COUNT(*) AS n FROM ${table}`)));
   return Object.fromEntries(tables.map((table, i) => [table, found[i].results[0].n]));
 }

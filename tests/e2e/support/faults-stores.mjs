@@ -9,15 +9,20 @@
  * A call fails before anything is done, or, with `done: true`, after: the
  * worse case, as only the answer is lost. `about` is looked for in the SQL, the
  * key or the path. `fail` returns the rule: `rule.met` counts what it hit, and
- * `rule.times = 0` ends it.
+ * `rule.times = 0` ends it. `calls` are all that were made: `{binding, op, about}`.
  */
 import { readdirSync } from 'node:fs';
 import { ROOT } from '../../../scripts/progress.mjs';
 
 export function brokenStores() {
-  const rules = [];
-  const judge = async (request) => new Response(verdictOf(rules, await request.json()));
+  const [rules, calls] = [[], []];
+  const judge = async (request) => {
+    const call = await request.json();
+    calls.push(call);
+    return new Response(verdictOf(rules, call));
+  };
   return {
+    calls,
     worker: { modules: modules(), serviceBindings: { FAULTS: judge } },
     fail: (rule) => {
       const made = { times: Infinity, about: /(?:)/, done: false, met: 0, ...rule };

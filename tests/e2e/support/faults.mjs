@@ -9,6 +9,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Admin } from './admin.mjs';
 import { stage, until } from './stage.mjs';
 import { createTenant } from './tenant.mjs';
 
@@ -30,7 +31,7 @@ class Lasting {
   #worlds;
 
   constructor(persist, start, world) {
-    Object.assign(this, { persist, claude: world.claude });
+    Object.assign(this, { persist, claude: world.claude, admin: new Admin(() => this.now) });
     [this.#start, this.#worlds] = [start, [world]];
   }
 

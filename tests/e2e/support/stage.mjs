@@ -8,10 +8,12 @@
  * The Worker's own limits are out of the way and its retries quick; `vars` says
  * otherwise. `claude` are the settings of the simulated Claude, `tap` puts a
  * wiretap before it (`world.tap`). Other options go to `startRuntime`.
+ * `world.admin` is the operator.
  */
 import assert from 'node:assert/strict';
 import { startRuntime } from '../../../scripts/runtime.mjs';
 import { startSimulatedClaude } from '../../support/claude/server.mjs';
+import { ADMIN_TOKEN, Admin } from './admin.mjs';
 import { atRest, countsOf, healthOf } from './counts.mjs';
 import { createTenant } from './tenant.mjs';
 import { until } from './until.mjs';
@@ -26,6 +28,11 @@ const VARS = {
   LIMIT_REQUESTS_PER_MINUTE: '1000000000',
   LIMIT_INPUT_TOKENS_PER_MINUTE: '1000000000',
   LIMIT_OUTPUT_TOKENS_PER_MINUTE: '1000000000',
+  QUEUE_CAPACITY: '100000',
+  TENANT_SHARE_PERCENT: '100',
+  RATE_FREE_PER_MINUTE: '0',
+  RATE_PRO_PER_MINUTE: '0',
+  ADMIN_TOKEN,
   BACKOFF_CRITICAL_MS: '20',
   BACKOFF_STANDARD_MS: '20',
   BACKOFF_BATCH_MS: '20',
@@ -46,7 +53,7 @@ class World {
   #runtime;
 
   constructor({ claude, tap, start }) {
-    Object.assign(this, { claude, tap });
+    Object.assign(this, { claude, tap, admin: new Admin(() => this) });
     this.#start = start;
   }
 

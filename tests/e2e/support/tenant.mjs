@@ -19,7 +19,7 @@ export async function createTenant(world, name, { plan = 'free' } = {}) {
     d1.prepare('INSERT OR IGNORE INTO tenants (tenant_id, name, plan, created_at) VALUES (?, ?, ?, ?)').bind(name, name, plan, Date.now()),
     d1
       .prepare('INSERT INTO api_keys (key_hash, tenant_id, prefix, created_at) VALUES (?, ?, ?, ?)')
-      .bind(createHash('sha256').update(key).digest('hex'), name, key.slice(0, 8), Date.now()),
+      .bind(createHash('sha256').update(key).digest('hex'), name, key.slice(0, name.length + 12), Date.now()),
   ]);
   return new Tenant(world, name, key);
 }

@@ -2,7 +2,8 @@
  * Stands between the Worker and the simulated Claude and keeps what passes:
  * the bytes of each request, and what was answered.
  *
- * A call is `{ headers, body, status, answer }`, the last two once it is over.
+ * A call is `{ headers, body, status, answer, closed }`, the last three once it
+ * is over; one that was given up is closed without a status.
  * `hold()` keeps calls from going on until `release()`.
  */
 import { createServer, request } from 'node:http';
@@ -39,7 +40,9 @@ async function pass({ target, calls, gate }, req, res) {
   const body = await bytesOf(req);
   const call = { headers: req.headers, body };
   calls.push(call);
+  res.on('close', () => (call.closed = true));
   await gate.opened;
+  if (call.closed) return;
   const { host, ...headers } = req.headers;
   const onward = request(`${target}${req.url}`, { method: req.method, headers });
   onward.on('error', () => res.destroy());

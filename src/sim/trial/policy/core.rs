@@ -111,6 +111,8 @@ impl Policy for Core {
             job: id(job.index),
             tenant: tenant.clone(),
             plan: *plan,
+            weight: None,
+            daily_input: None,
             priority: job.tier,
             class: self.class.clone(),
             estimate: Usage { input: Tokens::new(input), output: Tokens::new(job.max_tokens) },

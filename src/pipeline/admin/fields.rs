@@ -1,0 +1,105 @@
+//! The body of an operator's request: a JSON object of known fields, checked.
+use crate::domain::{Plan, TenantId};
+use crate::pipeline::field::{kind, number, text};
+use crate::pipeline::problem::Problem;
+use serde_json::{Map, Value};
+
+/// Fields by their names.
+pub(super) type Fields = Map<String, Value>;
+
+/// Reads a body of these fields.
+///
+/// # Errors
+///
+/// 400 or 413 that says what is allowed.
+pub(super) fn read(body: &str, allowed: &[&str]) -> Result<Fields, Problem> {
+    if body.len() > LONGEST_BODY {
+        let detail = format!("the body has {} bytes; at most {LONGEST_BODY}", body.len());
+        return Err(Problem::too_large(detail));
+    }
+    let body = body.strip_prefix('\u{feff}').unwrap_or(body);
+    let read = serde_json::from_str::<Value>(body);
+    let value = read.map_err(|error| {
+        Problem::invalid(format!("the body must be a JSON object of {}: {error}", known(allowed)))
+    })?;
+    let Value::Object(fields) = value else {
+        let kind = kind(&value);
+        return Err(Problem::invalid(format!("the body must be a JSON object, not {kind}")));
+    };
+    match fields.keys().find(|name| !allowed.contains(&name.as_str())) {
+        None => Ok(fields),
+        Some(name) => {
+            let detail = format!("unknown field `{name}`; allowed are {}", known(allowed));
+            Err(Problem::field(name, detail))
+        }
+    }
+}
+
+/// Takes the id a new tenant is to have.
+///
+/// # Errors
+///
+/// 400 that says what is allowed.
+pub(super) fn take_tenant(fields: &mut Fields) -> Result<TenantId, Problem> {
+    let given = fields.remove("tenantId").unwrap_or_default();
+    let id = TenantId::try_from(text("tenantId", &given)?.to_owned());
+    id.map_err(|_| {
+        let detail = "`tenantId` must be 1 to 64 lower-case letters, digits or dashes";
+        Problem::field("tenantId", detail)
+    })
+}
+
+/// Checks each field. `null` is allowed where it stands for what the plan or a
+/// variable says.
+///
+/// # Errors
+///
+/// 400 that names the field and says what is allowed.
+pub(super) fn check(fields: &Fields) -> Result<(), Problem> {
+    fields.iter().try_for_each(|(name, value)| check_one(name, value))
+}
+
+fn check_one(name: &str, value: &Value) -> Result<(), Problem> {
+    match name {
+        "name" => label(name, text(name, value)?),
+        "plan" => plan(text(name, value)?),
+        "suspended" if value.is_boolean() => Ok(()),
+        "weight" => number_or_null(name, value, 1, MOST_WEIGHT),
+        "dailyInputTokens" => number_or_null(name, value, 0, MOST_TOKENS),
+        "requestsPerMinute" => number_or_null(name, value, 1, MOST_REQUESTS),
+        _ => {
+            let detail = format!("`{name}` must be true or false, not {}", kind(value));
+            Err(Problem::field(name, detail))
+        }
+    }
+}
+
+fn label(name: &str, value: &str) -> Result<(), Problem> {
+    let fits = value.chars().count() <= LONGEST_LABEL && !value.trim().is_empty();
+    if fits && !value.chars().any(char::is_control) {
+        return Ok(());
+    }
+    let detail = format!(
+        "`{name}` must be 1 to {LONGEST_LABEL} characters, not all blank, none a control character"
+    );
+    Err(Problem::field(name, detail))
+}
+
+fn plan(word: &str) -> Result<(), Problem> {
+    let detail = "`plan` must be one of free, pro";
+    Plan::from_word(word).map(drop).ok_or_else(|| Problem::field("plan", detail))
+}
+
+fn number_or_null(name: &str, value: &Value, low: u64, high: u64) -> Result<(), Problem> {
+    if value.is_null() { Ok(()) } else { number(name, value, low, high).map(drop) }
+}
+
+fn known(allowed: &[&str]) -> String {
+    allowed.join(", ")
+}
+
+const LONGEST_BODY: usize = 65_536;
+const LONGEST_LABEL: usize = 200;
+const MOST_WEIGHT: u64 = 100;
+const MOST_TOKENS: u64 = 1_000_000_000_000;
+const MOST_REQUESTS: u64 = 1_000_000_000;

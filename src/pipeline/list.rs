@@ -1,0 +1,127 @@
+//! `GET /jobs` and `GET /batches`: pages, the newest first.
+//!
+//! A page ends at an id, and the next begins below it. Ids sort by creation, so
+//! what is added meanwhile comes before the first page, and nothing is told
+//! twice or left out. The moment in an id is the row's `createdAt`: a range of
+//! time is a range of ids.
+use super::answer::{Answer, Answered};
+use super::caller::Caller;
+use super::ports::{Ambient, Database, Statement};
+use super::problem::Problem;
+use super::query::Query;
+use super::retry::patiently;
+use super::store::{self, BatchRow, JobRow, JobsOf, Page};
+use super::view::{BatchSummary, ENDED, JobView, PROCESSING};
+use crate::domain::{BatchId, JobId, JobStatus, Priority, Timestamp};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::str::FromStr;
+
+/// The answer to `GET /jobs`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Jobs {
+    jobs: Vec<JobView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<JobId>,
+}
+
+/// The answer to `GET /batches`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Batches {
+    batches: Vec<BatchSummary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<BatchId>,
+}
+
+/// A page of the tenant's jobs.
+///
+/// # Errors
+///
+/// 400 that names the parameter, 503 if the database does not answer.
+pub async fn jobs<P: Database + Ambient>(ports: &P, caller: &Caller, query: &Query) -> Answered {
+    query.only(&[
+        "status",
+        "priority",
+        "batch",
+        "userId",
+        "createdAfter",
+        "createdBefore",
+        "limit",
+        "cursor",
+    ])?;
+    let limit = query.limit()?;
+    let page = page(caller, query, limit, JobId::first_of)?;
+    let statuses = JobStatus::ALL.map(|status| (status.as_str(), status));
+    let of = JobsOf {
+        status: query.word("status", &statuses)?,
+        batch: id(query, "batch")?,
+        user_id: query.get("userId"),
+    };
+    let mut rows: Vec<JobRow> = read(ports, store::list_jobs(&page, &of)).await?;
+    let next_cursor = cut(&mut rows, limit).map(|last| last.job_id);
+    Answer::json(200, &Jobs { jobs: rows.into_iter().map(JobView::from).collect(), next_cursor })
+}
+
+/// A page of the tenant's batches.
+///
+/// # Errors
+///
+/// 400 that names the parameter, 503 if the database does not answer.
+pub async fn batches<P: Database + Ambient>(ports: &P, caller: &Caller, query: &Query) -> Answered {
+    query.only(&["status", "priority", "createdAfter", "createdBefore", "limit", "cursor"])?;
+    let limit = query.limit()?;
+    let page = page(caller, query, limit, BatchId::first_of)?;
+    let ended = query.word("status", &[(PROCESSING, false), (ENDED, true)])?;
+    let mut rows: Vec<BatchRow> = read(ports, store::list_batches(&page, ended)).await?;
+    let next_cursor = cut(&mut rows, limit).map(|last| last.batch_id);
+    let batches = rows.into_iter().map(BatchSummary::from).collect();
+    Answer::json(200, &Batches { batches, next_cursor })
+}
+
+/// What both lists ask for; a row more than the page has tells of another page.
+fn page<'a, Id: FromStr + Ord>(
+    caller: &'a Caller,
+    query: &Query,
+    limit: u32,
+    first_of: impl Fn(Timestamp) -> Id,
+) -> Result<Page<'a, Id>, Problem> {
+    let priorities = Priority::ALL.map(|priority| (priority.as_str(), priority));
+    let ends = [id(query, "cursor")?, moment(query, "createdBefore")?.map(&first_of)];
+    Ok(Page {
+        tenant: &caller.tenant.tenant_id,
+        priority: query.word("priority", &priorities)?,
+        from: moment(query, "createdAfter")?.map(first_of),
+        below: ends.into_iter().flatten().min(),
+        limit: limit + 1,
+    })
+}
+
+/// Cuts off what is not on the page; the page's last row if there was more.
+fn cut<T>(rows: &mut Vec<T>, limit: u32) -> Option<&T> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    rows.last().filter(|_| more)
+}
+
+fn id<Id: FromStr>(query: &Query, name: &str) -> Result<Option<Id>, Problem> {
+    let wrong = || Problem::field(name, format!("`{name}` must be an id, as an answer named it"));
+    query.get(name).map(|value| value.parse().map_err(|_| wrong())).transpose()
+}
+
+fn moment(query: &Query, name: &str) -> Result<Option<Timestamp>, Problem> {
+    let detail = || format!("`{name}` must be a time in UTC like 2026-11-30T08:00:00Z (RFC 3339)");
+    let wrong = || Problem::field(name, detail());
+    let read = |value| Timestamp::from_rfc3339(value).ok_or_else(wrong);
+    query.get(name).map(read).transpose()
+}
+
+async fn read<P: Database + Ambient, T: DeserializeOwned>(
+    ports: &P,
+    statement: Statement,
+) -> Result<Vec<T>, Problem> {
+    let ask = async || ports.batch(vec![statement.clone()]).await;
+    Ok(store::first(&patiently(ports, ask).await?)?)
+}

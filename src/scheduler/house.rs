@@ -1,0 +1,117 @@
+//! What is known of a request before its jobs exist: its places, and how fast
+//! places become free.
+use super::{
+    keys::TenantKey,
+    lane::Spent,
+    rate::{Arrival, Promised},
+};
+use crate::domain::{JobId, Span, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// All tenants together.
+#[derive(Debug, Default)]
+pub(super) struct House {
+    /// Holds, by their end.
+    pub(super) ends: BTreeSet<(Timestamp, JobId, TenantKey)>,
+    /// Places held.
+    pub(super) held: u64,
+    pub(super) drain: Drain,
+    pub(super) promised: Promised,
+}
+
+/// One tenant.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Knocks {
+    pub(super) kept: Kept,
+    pub(super) drain: Drain,
+    /// Turns at the rate.
+    pub(super) turns: Promised,
+    pub(super) places: Promised,
+}
+
+/// What is stored of one tenant.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub(super) struct Kept {
+    pub(super) arrival: Arrival,
+    pub(super) holds: Vec<Hold>,
+}
+
+/// Places for the jobs of a request that is under way.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(super) struct Hold {
+    pub(super) id: JobId,
+    pub(super) jobs: u32,
+    pub(super) until: Timestamp,
+}
+
+/// How fast jobs end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Drain {
+    /// The first of those that ended with no minute's pause between.
+    since: Timestamp,
+    last: Timestamp,
+    ended: Spent,
+}
+
+impl House {
+    pub(super) fn hold(&mut self, hold: Hold, tenant: TenantKey) {
+        self.held += u64::from(hold.jobs);
+        self.ends.insert((hold.until, hold.id, tenant));
+    }
+
+    pub(super) fn let_go(&mut self, hold: Hold, tenant: TenantKey) {
+        if self.ends.remove(&(hold.until, hold.id, tenant)) {
+            self.held = self.held.saturating_sub(hold.jobs.into());
+        }
+    }
+}
+
+impl Kept {
+    /// The hold of a request.
+    pub(super) fn find(&self, id: JobId) -> Option<Hold> {
+        self.holds.iter().find(|hold| hold.id == id).copied()
+    }
+
+    pub(super) fn remove(&mut self, id: JobId) -> Option<Hold> {
+        let at = self.holds.iter().position(|hold| hold.id == id)?;
+        Some(self.holds.swap_remove(at))
+    }
+
+    /// How many places it has.
+    pub(super) fn held(&self) -> u64 {
+        self.holds.iter().map(|hold| u64::from(hold.jobs)).sum()
+    }
+
+    /// Nothing is known that of a tenant who never came would not be.
+    pub(super) fn is_blank(&self, now: Timestamp) -> bool {
+        self.holds.is_empty() && self.arrival.is_past(now)
+    }
+}
+
+impl Drain {
+    /// A job has ended.
+    pub(super) fn count(&mut self, now: Timestamp) {
+        if now.since(self.last) > MINUTE {
+            self.since = now;
+        }
+        self.last = now;
+        self.ended.add(1, now);
+    }
+
+    /// How many end in a minute; `None` if none did lately.
+    pub(super) fn rate(&self, now: Timestamp) -> Option<u64> {
+        let ended = self.ended.recent(now).max(0).unsigned_abs();
+        let time = now.since(self.since).min(MINUTE).max(LEAST).as_millis();
+        Some(ended * MINUTE.as_millis() / time).filter(|rate| *rate > 0)
+    }
+}
+
+/// How long it takes until so many jobs have ended, at a rate a minute.
+pub(super) fn time_of(jobs: u64, rate: u64) -> Span {
+    MINUTE.scaled(jobs, rate)
+}
+
+const MINUTE: Span = Span::from_secs(60);
+/// A shorter time tells no rate.
+const LEAST: Span = Span::from_secs(1);
