@@ -20,12 +20,14 @@ fn a_prompt_is_answered_and_its_message_acknowledged_once() {
 #[test]
 fn a_small_job_costs_few_operations() {
     let world = World::new(2);
+    world.claude_pace(Span::from_secs(1), Span::from_secs(1));
     one(&world, world.submit("acme", "cheap", Origin::UserAction));
     finish(&world);
     let asked = |role, op| world.asked(role, op);
     assert_eq!((asked(Role::Door, Op::Sql), asked(Role::Consumer, Op::Sql)), (1, 2));
     assert_eq!((asked(Role::Door, Op::Put), asked(Role::Consumer, Op::Put)), (0, 1));
-    assert_eq!((asked(Role::Door, Op::Submit), asked(Role::Consumer, Op::Settle)), (1, 1));
+    assert_eq!((asked(Role::Door, Op::Admit), asked(Role::Door, Op::Submit)), (1, 1));
+    assert_eq!((asked(Role::Consumer, Op::Settle), asked(Role::Consumer, Op::Ask)), (1, 0));
     assert_eq!((asked(Role::Object, Op::Send), asked(Role::Consumer, Op::Head)), (1, 0));
 }
 

@@ -1,5 +1,4 @@
 //! A request's body, read once, by whoever wants it first.
-use crate::pipeline::problem::Problem;
 use bytes::Bytes;
 use futures_util::{FutureExt, Stream, StreamExt};
 use std::cell::RefCell;
@@ -32,20 +31,6 @@ impl Body {
     /// The multipart reader wants a `Send` stream; a Worker has one thread.
     pub(super) fn chunks(&self) -> Chunks {
         Chunks(SendWrapper::new(self.clone()))
-    }
-
-    /// The whole body as text; a small one.
-    pub(super) async fn text(&self, most: usize) -> std::result::Result<String, Problem> {
-        let mut chunks = self.chunks();
-        let mut read = Vec::new();
-        while let Some(chunk) = chunks.next().await {
-            let cut = |_| Problem::invalid("the body could not be read to its end");
-            read.extend_from_slice(&chunk.map_err(cut)?);
-            if read.len() > most {
-                return Err(Problem::too_large(format!("the body may have {most} bytes")));
-            }
-        }
-        String::from_utf8(read).map_err(|_| Problem::invalid("the body is not UTF-8"))
     }
 
     /// Reads and forgets the rest, within reason: a caller that is still

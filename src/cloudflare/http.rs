@@ -36,20 +36,15 @@ pub(super) async fn answer(shell: &Shell, mut request: Request) -> Result<Respon
 }
 
 async fn respond(shell: &Shell, request: &Request, body: &Body) -> Result<Response> {
-    let header = |name: &str| request.headers().get(name).ok().flatten();
     let asked = Asked { shell, request, body };
     let answered = match Route::of(request.method().as_ref(), &request.path()) {
         Ok(Route::Health) => return health::answer(shell).await,
-        Ok(Route::Admin(route)) => asked.operator(route).await,
-        Ok(Route::Tenant(route)) => match recognise(shell, &KEYS.with(Rc::clone), header).await {
-            Ok(caller) => {
-                if let TenantRoute::JobResult(job) = route {
-                    return asked.result(&caller, job).await;
-                }
-                asked.tenant(&caller, route).await
-            }
+        Ok(Route::Result(job)) => match asked.result(job).await {
+            Ok(format) => return result_reply::answer(shell, job, format).await,
             Err(problem) => Err(problem),
         },
+        Ok(Route::Tenant(route)) => asked.tenant(route).await,
+        Ok(Route::Admin(route)) => asked.operator(route).await,
         Err(problem) => Err(problem),
     };
     reply::answered(answered, shell.chance())
@@ -63,8 +58,8 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    async fn tenant(&self, caller: &Caller, route: TenantRoute) -> Answered {
-        let (shell, query) = (self.shell, self.query());
+    async fn tenant(&self, route: TenantRoute) -> Answered {
+        let (shell, query, caller) = (self.shell, self.query(), &self.caller().await?);
         match route {
             TenantRoute::SubmitJob => {
                 let body = self.body.chunks();
@@ -78,9 +73,7 @@ impl Asked<'_> {
             }
             TenantRoute::ListJobs => list::jobs(shell, caller, &query).await,
             TenantRoute::ListBatches => list::batches(shell, caller, &query).await,
-            TenantRoute::Job(job) | TenantRoute::JobResult(job) => {
-                read::show(shell, caller, job).await
-            }
+            TenantRoute::Job(job) => read::show(shell, caller, job).await,
             TenantRoute::Batch(batch) => read::batch(shell, caller, batch).await,
             TenantRoute::DeleteJob(job) if query.purges()? => purge::job(shell, caller, job).await,
             TenantRoute::DeleteJob(job) => cancel::job(shell, caller, job).await,
@@ -94,25 +87,20 @@ impl Asked<'_> {
     async fn operator(&self, route: AdminRoute) -> Answered {
         let token = self.shell.variable("ADMIN_TOKEN");
         admin::authorize(|name| self.header(name), token.as_deref())?;
-        let body = self.body.text(MOST_ADMIN_BODY).await?;
+        let body = admin::body(self.body.chunks()).await?;
         admin::answer(self.shell, route, &self.query(), &body).await
     }
 
-    async fn result(&self, caller: &Caller, job: JobId) -> Result<Response> {
-        match self.has_result(caller, job).await {
-            Ok(format) => result_reply::answer(self.shell, job, format).await,
-            Err(problem) => reply::answered(Err(problem), self.shell.chance()),
-        }
+    /// In which form the result of a job is to be read, which there is.
+    async fn result(&self, job: JobId) -> std::result::Result<Format, Problem> {
+        let caller = self.caller().await?;
+        let format = Format::of(self.query().get("format"))?;
+        read::has_result(&read::job(self.shell, &caller, job).await?)?;
+        Ok(format)
     }
 
-    async fn has_result(
-        &self,
-        caller: &Caller,
-        job: JobId,
-    ) -> std::result::Result<Format, Problem> {
-        let format = Format::of(self.query().get("format"))?;
-        read::has_result(&read::job(self.shell, caller, job).await?)?;
-        Ok(format)
+    async fn caller(&self) -> std::result::Result<Caller, Problem> {
+        recognise(self.shell, &KEYS.with(Rc::clone), |name| self.header(name)).await
     }
 
     fn header(&self, name: &str) -> Option<String> {
@@ -132,6 +120,3 @@ impl Asked<'_> {
         Query(entries.iter().map(pair).collect())
     }
 }
-
-/// What an operator says fits many times.
-const MOST_ADMIN_BODY: usize = 65_536;

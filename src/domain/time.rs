@@ -42,6 +42,12 @@ impl Timestamp {
         self.0
     }
 
+    /// The moment `span` earlier; never before the epoch.
+    #[must_use]
+    pub const fn before(self, span: Span) -> Self {
+        Self(self.0.saturating_sub(span.0))
+    }
+
     /// The time elapsed since `earlier`, zero if `earlier` is later.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Span {
@@ -142,6 +148,13 @@ mod tests {
         let moment = Timestamp::from_http_date("Sun, 06 Nov 1994 08:49:37 GMT");
         assert_eq!(moment, Some(Timestamp::from_millis(784_111_777_000)));
         assert_eq!(Timestamp::from_http_date("soon"), None);
+    }
+
+    #[test]
+    fn nothing_was_before_the_epoch() {
+        let moment = Timestamp::from_millis(5_000);
+        assert_eq!(moment.before(Span::from_secs(2)), Timestamp::from_millis(3_000));
+        assert_eq!(moment.before(Span::from_secs(9)), Timestamp::default());
     }
 
     #[test]

@@ -85,9 +85,8 @@ impl<P: DeskPorts> Desk<P> {
                 scheduler.settle(settlement, now, chance);
             }
         };
-        let settled = self.turn(settle).await.map(drop);
-        self.call_waiters(&jobs)?;
-        settled
+        self.turn(settle).await?;
+        self.call_waiters(&jobs)
     }
 
     /// Looks at a stretch of D1's unfinished jobs for any the scheduler does

@@ -10,14 +10,13 @@ use super::caller::Caller;
 use super::places::Places;
 use super::ports::{Ambient, Database};
 use super::problem::Problem;
-use super::retry::patiently;
-use super::store::{self, Earlier, NewKey};
+use super::read::ask;
+use super::store::{self, Earlier, NewKey, hex};
 use crate::domain::{Span, Timestamp};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
-use std::fmt::Write;
 use std::pin::pin;
 use std::rc::Rc;
 
@@ -78,10 +77,7 @@ impl Fingerprint {
 
     fn hex(&self) -> String {
         let hash = self.0.as_ref().map(|hash| hash.borrow().clone().finalize());
-        hash.iter().flatten().fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+        hash.map_or_else(String::new, |hash| hex(&hash))
     }
 }
 
@@ -97,8 +93,7 @@ where
     let Some(key) = &caller.idempotency_key else { return Ok(None) };
     let since = expired_before(ports.now());
     let find = store::find_key(&caller.tenant.tenant_id, key, since);
-    let rows = patiently(ports, async || ports.batch(vec![find.clone()]).await).await?;
-    Ok(store::first::<Earlier>(&rows)?.pop())
+    Ok(store::first::<Earlier>(&ask(ports, vec![find]).await?)?.pop())
 }
 
 /// The first answer, again.
@@ -168,7 +163,7 @@ pub fn new_key<P: Acceptor>(
 /// Keys used before this moment are free again.
 #[must_use]
 pub fn expired_before(now: Timestamp) -> Timestamp {
-    Timestamp::from_millis(now.as_millis().saturating_sub(KEPT.as_millis()))
+    now.before(KEPT)
 }
 
 /// How long a key stands for its first request.

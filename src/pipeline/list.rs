@@ -6,15 +6,14 @@
 //! time is a range of ids.
 use super::answer::{Answer, Answered};
 use super::caller::Caller;
-use super::ports::{Ambient, Database, Statement};
+use super::ports::{Ambient, Database};
 use super::problem::Problem;
-use super::query::Query;
-use super::retry::patiently;
+use super::query::{Query, cut};
+use super::read::ask;
 use super::store::{self, BatchRow, JobRow, JobsOf, Page};
 use super::view::{BatchSummary, ENDED, JobView, PROCESSING};
 use crate::domain::{BatchId, JobId, JobStatus, Priority, Timestamp};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use std::str::FromStr;
 
 /// The answer to `GET /jobs`.
@@ -59,7 +58,8 @@ pub async fn jobs<P: Database + Ambient>(ports: &P, caller: &Caller, query: &Que
         batch: id(query, "batch")?,
         user_id: query.get("userId"),
     };
-    let mut rows: Vec<JobRow> = read(ports, store::list_jobs(&page, &of)).await?;
+    let rows = ask(ports, vec![store::list_jobs(&page, &of)]).await?;
+    let mut rows = store::first::<JobRow>(&rows)?;
     let next_cursor = cut(&mut rows, limit).map(|last| last.job_id);
     Answer::json(200, &Jobs { jobs: rows.into_iter().map(JobView::from).collect(), next_cursor })
 }
@@ -74,7 +74,8 @@ pub async fn batches<P: Database + Ambient>(ports: &P, caller: &Caller, query: &
     let limit = query.limit()?;
     let page = page(caller, query, limit, BatchId::first_of)?;
     let ended = query.word("status", &[(PROCESSING, false), (ENDED, true)])?;
-    let mut rows: Vec<BatchRow> = read(ports, store::list_batches(&page, ended)).await?;
+    let rows = ask(ports, vec![store::list_batches(&page, ended)]).await?;
+    let mut rows = store::first::<BatchRow>(&rows)?;
     let next_cursor = cut(&mut rows, limit).map(|last| last.batch_id);
     let batches = rows.into_iter().map(BatchSummary::from).collect();
     Answer::json(200, &Batches { batches, next_cursor })
@@ -98,14 +99,6 @@ fn page<'a, Id: FromStr + Ord>(
     })
 }
 
-/// Cuts off what is not on the page; the page's last row if there was more.
-fn cut<T>(rows: &mut Vec<T>, limit: u32) -> Option<&T> {
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let more = rows.len() > limit;
-    rows.truncate(limit);
-    rows.last().filter(|_| more)
-}
-
 fn id<Id: FromStr>(query: &Query, name: &str) -> Result<Option<Id>, Problem> {
     let wrong = || Problem::field(name, format!("`{name}` must be an id, as an answer named it"));
     query.get(name).map(|value| value.parse().map_err(|_| wrong())).transpose()
@@ -116,12 +109,4 @@ fn moment(query: &Query, name: &str) -> Result<Option<Timestamp>, Problem> {
     let wrong = || Problem::field(name, detail());
     let read = |value| Timestamp::from_rfc3339(value).ok_or_else(wrong);
     query.get(name).map(read).transpose()
-}
-
-async fn read<P: Database + Ambient, T: DeserializeOwned>(
-    ports: &P,
-    statement: Statement,
-) -> Result<Vec<T>, Problem> {
-    let ask = async || ports.batch(vec![statement.clone()]).await;
-    Ok(store::first(&patiently(ports, ask).await?)?)
 }

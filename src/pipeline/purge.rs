@@ -6,8 +6,9 @@
 use super::answer::{Answer, Answered};
 use super::caller::Caller;
 use super::input::content_keys;
-use super::ports::{Ambient, Database, Objects, PortResult, Rows, Statement};
+use super::ports::{Ambient, Database, Objects, PortResult, Rows};
 use super::problem::Problem;
+use super::read::ask;
 use super::retry::patiently;
 use super::store::{self, BatchRow, JobRow};
 use super::view::{BatchView, JobView};
@@ -90,13 +91,6 @@ fn one_batch(rows: &[Rows]) -> Result<(BatchRow, Vec<JobRow>), Problem> {
 
 fn not_ended(title: &'static str, status: Option<JobStatus>, detail: String) -> Problem {
     Problem::conflict("not-ended", title, status, detail)
-}
-
-async fn ask<P>(ports: &P, statements: Vec<Statement>) -> Result<Vec<Rows>, Problem>
-where
-    P: Database + Ambient,
-{
-    Ok(patiently(ports, async || ports.batch(statements.clone()).await).await?)
 }
 
 /// R2 takes so many at once.

@@ -68,6 +68,14 @@ impl Query {
     }
 }
 
+/// Cuts off what is not on the page; the page's last row if there was more.
+pub(super) fn cut<T>(rows: &mut Vec<T>, limit: u32) -> Option<&T> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    rows.last().filter(|_| more)
+}
+
 const DEFAULT_LIMIT: u32 = 20;
 const MOST_LIMIT: u32 = 100;
 
@@ -94,6 +102,15 @@ mod tests {
         for wrong in ["0", "101", "-1", "many", "1.5"] {
             assert_eq!(query(&[("limit", wrong)]).limit().unwrap_err().status, 400, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_page_tells_where_the_next_begins() {
+        let mut rows = vec![1, 2, 3];
+        assert_eq!(cut(&mut rows, 3), None);
+        assert_eq!(cut(&mut rows, 2), Some(&2));
+        assert_eq!(rows, [1, 2]);
+        assert_eq!(cut(&mut Vec::<u8>::new(), 2), None);
     }
 
     #[test]

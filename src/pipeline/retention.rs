@@ -8,7 +8,7 @@ use super::ports::{Ambient, Database, Objects, PortResult};
 use super::purge::remove_content;
 use super::retry::patiently;
 use super::store::{self, Ended};
-use crate::domain::{BatchId, JobId, Span, Timestamp};
+use crate::domain::{BatchId, JobId, Span};
 
 /// Removes jobs that ended longer ago than this, bounded work a run; says how
 /// many.
@@ -21,8 +21,7 @@ where
     P: Database + Objects + Ambient,
 {
     let now = ports.now();
-    let then = now.as_millis().saturating_sub(older_than.as_millis());
-    let old = store::ended_before(Timestamp::from_millis(then), MOST);
+    let old = store::ended_before(now.before(older_than), MOST);
     let forget = store::forget_keys(expired_before(now), MOST);
     let ask = async || ports.batch(vec![old.clone(), forget.clone()]).await;
     let old: Vec<Ended> = store::first(&patiently(ports, ask).await?)?;

@@ -31,6 +31,8 @@ pub enum Route {
     Health,
     /// Needs the key of a tenant.
     Tenant(TenantRoute),
+    /// A job's answer, which is streamed; needs the key of a tenant.
+    Result(JobId),
     /// Needs the operator's token.
     Admin(AdminRoute),
 }
@@ -46,8 +48,6 @@ pub enum TenantRoute {
     Job(JobId),
     /// Cancel a job, or purge it.
     DeleteJob(JobId),
-    /// The answer.
-    JobResult(JobId),
     /// Submit PDFs.
     SubmitBatch,
     /// List batches.
@@ -104,6 +104,7 @@ impl Route {
         let tenant = || TenantId::try_from(segment(path, 3)?.to_owned()).ok();
         Some(match (method, template) {
             ("GET", "/healthz") => Self::Health,
+            ("GET", "/jobs/:job/result") => Self::Result(segment(path, 2)?.parse().ok()?),
             ("POST", "/admin/tenants") => Self::Admin(AdminRoute::CreateTenant),
             ("GET", "/admin/tenants") => Self::Admin(AdminRoute::ListTenants),
             ("GET", "/admin/tenants/:tenant") => Self::Admin(AdminRoute::Tenant(tenant()?)),
@@ -131,7 +132,6 @@ impl TenantRoute {
             ("GET", "/jobs") => Self::ListJobs,
             ("GET", "/jobs/:job") => Self::Job(job()?),
             ("DELETE", "/jobs/:job") => Self::DeleteJob(job()?),
-            ("GET", "/jobs/:job/result") => Self::JobResult(job()?),
             ("POST", "/batches") => Self::SubmitBatch,
             ("GET", "/batches") => Self::ListBatches,
             ("GET", "/batches/:batch") => Self::Batch(batch()?),

@@ -2,7 +2,7 @@
 use super::ports::{Ambient, Database, PortResult};
 use super::retry::patiently;
 use super::store::{self, Unfinished};
-use crate::domain::{JobId, ModelClass, Span, Timestamp, Tokens, Usage};
+use crate::domain::{JobId, ModelClass, Span, Tokens, Usage};
 use crate::scheduler::Submission;
 
 /// One stretch of unfinished jobs, and where the next begins.
@@ -23,7 +23,7 @@ pub async fn stretch<P>(ports: &P, cursor: Option<JobId>) -> PortResult<Stretch>
 where
     P: Database + Ambient,
 {
-    let until = before(ports.now(), GRACE);
+    let until = ports.now().before(GRACE);
     let statement = store::unfinished_after(cursor, until, STRETCH);
     let rows = patiently(ports, async || ports.batch(vec![statement.clone()]).await).await?;
     let rows = store::first::<Unfinished>(&rows)?;
@@ -48,10 +48,6 @@ fn submission(row: Unfinished) -> Submission {
         attempts: row.attempts,
         lease: row.lease,
     }
-}
-
-fn before(now: Timestamp, span: Span) -> Timestamp {
-    Timestamp::from_millis(now.as_millis().saturating_sub(span.as_millis()))
 }
 
 /// A job this young is on its way to the scheduler.

@@ -1,10 +1,11 @@
 //! A long call is given up when its job is canceled meanwhile.
+use super::accept::discard;
 use super::attempt::{Finished, lost};
+use super::input::{message_key, result_key};
 use super::messages::Handover;
-use super::ports::{Ambient, Objects, SchedulerPort};
+use super::ports::{Ambient, Database, Objects, SchedulerPort};
 use super::retry::patiently;
 use super::store::{self, Ended, Ending, Revoked};
-use super::{input, ports::Database};
 use crate::domain::{JobError, JobId, JobStatus, Span};
 use futures_util::future::{Either, select};
 use std::pin::pin;
@@ -47,9 +48,9 @@ where
     let ask = async || ports.batch(vec![store::unwanted(&late)]).await;
     let Ok(rows) = patiently(ports, ask).await else { return };
     let unwanted = store::first::<Revoked>(&rows).unwrap_or_default();
-    let keys = |job: JobId| [input::result_key(job), input::message_key(job)];
+    let keys = |job: JobId| [result_key(job), message_key(job)];
     let keys: Vec<_> = unwanted.iter().flat_map(|job| keys(job.job_id)).collect();
-    super::accept::discard(ports, keys).await;
+    discard(ports, keys).await;
 }
 
 const FIRST: Span = Span::from_secs(3);

@@ -6,6 +6,7 @@
     clippy::needless_pass_by_value,
     reason = "test code"
 )]
+use bytes::Bytes;
 use claude_pipeline::domain::{Entropy, Span, Timestamp};
 use claude_pipeline::pipeline::admin;
 use claude_pipeline::pipeline::ports::{Ambient, Database, PortError, PortResult, Rows, Statement};
@@ -14,8 +15,10 @@ use claude_pipeline::pipeline::route::Route;
 use claude_pipeline::pipeline::store::{self, KeyHash, Tenant};
 use claude_pipeline::sim::Sqlite;
 use futures_executor::block_on;
+use futures_util::stream;
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
+use std::convert::Infallible;
 
 /// A database, a clock, chance, and what goes wrong.
 pub(crate) struct World {
@@ -101,7 +104,13 @@ impl World {
         let Ok(Route::Admin(route)) = Route::of(method, path) else {
             unreachable!("{method} {path} is no admin route")
         };
-        match block_on(admin::answer(self, route, &query, body)) {
+        let chunks = body.as_bytes().chunks(1_000).map(Bytes::copy_from_slice);
+        let chunks = stream::iter(chunks.map(Ok::<_, Infallible>));
+        let asked = async {
+            let body = admin::body(chunks).await?;
+            admin::answer(self, route, &query, &body).await
+        };
+        match block_on(asked) {
             Ok(answer) => Reply {
                 status: answer.status,
                 body: serde_json::from_str(&answer.body).unwrap(),

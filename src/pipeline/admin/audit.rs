@@ -1,10 +1,9 @@
 //! Who was changed, when, and to what.
-use super::page;
 use super::tenants::tenant_in;
 use crate::pipeline::answer::{Answer, Answered};
 use crate::pipeline::ports::{Ambient, Database};
 use crate::pipeline::problem::Problem;
-use crate::pipeline::query::Query;
+use crate::pipeline::query::{Query, cut};
 use crate::pipeline::read::ask;
 use crate::pipeline::store::{self, AuditRow};
 use serde::Serialize;
@@ -20,7 +19,7 @@ where
     let cursor = query.get("cursor").map(entry).transpose()?;
     let statement = store::audit_before(tenant.as_ref(), cursor, limit + 1);
     let mut rows = store::first::<AuditRow>(&ask(ports, vec![statement]).await?)?;
-    let next_cursor = page(&mut rows, limit, |row| row.id.to_string());
+    let next_cursor = cut(&mut rows, limit).map(|row| row.id.to_string());
     let entries = rows.into_iter().map(Entry::from).collect();
     Answer::json(200, &Page { entries, next_cursor })
 }

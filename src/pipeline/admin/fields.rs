@@ -2,7 +2,32 @@
 use crate::domain::{Plan, TenantId};
 use crate::pipeline::field::{kind, number, text};
 use crate::pipeline::problem::Problem;
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
 use serde_json::{Map, Value};
+use std::pin::pin;
+
+/// The whole body of a request, as text.
+///
+/// # Errors
+///
+/// 413 if it is too long, 400 if it cannot be read.
+pub async fn body<S, E>(chunks: S) -> Result<String, Problem>
+where
+    S: Stream<Item = Result<Bytes, E>>,
+{
+    let mut chunks = pin!(chunks);
+    let mut read = Vec::new();
+    while let Some(chunk) = chunks.next().await {
+        let cut = |_| Problem::invalid("the body could not be read to its end");
+        read.extend_from_slice(&chunk.map_err(cut)?);
+        if read.len() > LONGEST_BODY {
+            let detail = format!("the body may have {LONGEST_BODY} bytes at most");
+            return Err(Problem::too_large(detail));
+        }
+    }
+    String::from_utf8(read).map_err(|_| Problem::invalid("the body is not UTF-8"))
+}
 
 /// Fields by their names.
 pub(super) type Fields = Map<String, Value>;
@@ -11,12 +36,8 @@ pub(super) type Fields = Map<String, Value>;
 ///
 /// # Errors
 ///
-/// 400 or 413 that says what is allowed.
+/// 400 that says what is allowed.
 pub(super) fn read(body: &str, allowed: &[&str]) -> Result<Fields, Problem> {
-    if body.len() > LONGEST_BODY {
-        let detail = format!("the body has {} bytes; at most {LONGEST_BODY}", body.len());
-        return Err(Problem::too_large(detail));
-    }
     let body = body.strip_prefix('\u{feff}').unwrap_or(body);
     let read = serde_json::from_str::<Value>(body);
     let value = read.map_err(|error| {
@@ -103,3 +124,27 @@ const LONGEST_LABEL: usize = 200;
 const MOST_WEIGHT: u64 = 100;
 const MOST_TOKENS: u64 = 1_000_000_000_000;
 const MOST_REQUESTS: u64 = 1_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_executor::block_on;
+    use futures_util::stream::iter;
+
+    fn read_in(pieces: &[&[u8]]) -> Result<String, u16> {
+        let pieces = pieces.iter().map(|piece| Ok::<_, ()>(Bytes::copy_from_slice(piece)));
+        block_on(body(iter(pieces))).map_err(|problem| problem.status)
+    }
+
+    #[test]
+    fn a_body_is_read_whole_up_to_its_bound() {
+        let half = vec![b'x'; LONGEST_BODY / 2];
+        assert_eq!(read_in(&[]).as_deref(), Ok(""));
+        assert_eq!(read_in(&["é".as_bytes().split_at(1).0, &[0xa9]]).as_deref(), Ok("é"));
+        assert_eq!(read_in(&[&half, &half]).map(|body| body.len()), Ok(LONGEST_BODY));
+        assert_eq!(read_in(&[&half, &half, b"x"]), Err(413));
+        assert_eq!(read_in(&[&[0xff]]), Err(400));
+        let broken = iter([Ok(Bytes::from("{")), Err(())]);
+        assert_eq!(block_on(body(broken)).unwrap_err().status, 400);
+    }
+}

@@ -4,6 +4,8 @@ mod fields;
 mod keys;
 mod tenants;
 
+pub use fields::body;
+
 use super::answer::Answered;
 use super::caller::key_of;
 use super::ports::{Ambient, Database, PortError, Rows, Statement};
@@ -62,14 +64,6 @@ where
     })
 }
 
-/// Cuts rows to a page; tells where the next begins, if there is one.
-fn page<T>(rows: &mut Vec<T>, limit: u32, name: impl Fn(&T) -> String) -> Option<String> {
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let more = rows.len() > limit;
-    rows.truncate(limit);
-    rows.last().filter(|_| more).map(name)
-}
-
 /// Shorter ones can be guessed.
 const SHORTEST_TOKEN: usize = 16;
 
@@ -111,15 +105,5 @@ mod tests {
             assert!(!given(&[("x-api-key", "")], token), "{token:?}");
             assert!(!given(&[("authorization", "Bearer ")], token), "{token:?}");
         }
-    }
-
-    #[test]
-    fn a_page_tells_where_the_next_begins() {
-        let name = |number: &u32| number.to_string();
-        let mut rows = vec![1, 2, 3];
-        assert_eq!(page(&mut rows, 3, name), None);
-        assert_eq!(page(&mut rows, 2, name).as_deref(), Some("2"));
-        assert_eq!(rows, [1, 2]);
-        assert_eq!(page(&mut Vec::new(), 2, name), None);
     }
 }

@@ -1,11 +1,11 @@
 //! Tenants: made, listed, changed. None is ever removed: its jobs name it.
+use super::change as commit;
 use super::fields::{self, Fields};
-use super::{change as commit, page};
 use crate::domain::{Plan, TenantId};
 use crate::pipeline::answer::{Answer, Answered};
 use crate::pipeline::ports::{Ambient, Database, Rows};
 use crate::pipeline::problem::Problem;
-use crate::pipeline::query::Query;
+use crate::pipeline::query::{Query, cut};
 use crate::pipeline::read::ask;
 use crate::pipeline::store::{self, TenantRow};
 use serde::Serialize;
@@ -37,7 +37,7 @@ where
     let cursor = tenant_in(query, "cursor")?;
     let rows = ask(ports, vec![store::tenants_after(cursor.as_ref(), limit + 1)]).await?;
     let mut rows = store::first::<TenantRow>(&rows)?;
-    let next_cursor = page(&mut rows, limit, |row| row.tenant_id.to_string());
+    let next_cursor = cut(&mut rows, limit).map(|row| row.tenant_id.clone());
     let tenants = rows.into_iter().map(TenantView::from).collect();
     Answer::json(200, &Page { tenants, next_cursor })
 }
@@ -101,7 +101,7 @@ fn json(fields: &Fields) -> Result<String, Problem> {
 struct Page {
     tenants: Vec<TenantView>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<String>,
+    next_cursor: Option<TenantId>,
 }
 
 #[derive(Serialize)]

@@ -37,11 +37,11 @@ impl<P: DeskPorts> Desk<P> {
                 scheduler.cancel(*job, now);
             }
         };
-        let canceled = self.turn(cancel).await.map(drop);
+        self.turn(cancel).await?;
         for job in &jobs {
             self.waiters.call(*job);
         }
-        canceled
+        Ok(())
     }
 
     /// Which of these jobs, whose attempts are under way, were canceled.

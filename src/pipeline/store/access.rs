@@ -21,10 +21,7 @@ impl KeyHash {
     /// Lower-case hexadecimal, as stored.
     #[must_use]
     pub fn to_hex(self) -> String {
-        self.0.iter().fold(String::with_capacity(64), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+        hex(&self.0)
     }
 
     /// Whether `hex` is this hash; the time taken does not tell where they
@@ -33,6 +30,15 @@ impl KeyHash {
     pub fn matches(self, hex: &str) -> bool {
         self.to_hex().as_bytes().ct_eq(hex.as_bytes()).into()
     }
+}
+
+/// Bytes in lower-case hexadecimal.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }
 
 /// Whose key it is.

@@ -15,7 +15,7 @@ mod new_job;
 mod reading;
 mod removal;
 
-pub use access::{KeyHash, Tenant, tenant_of_key};
+pub use access::{KeyHash, Tenant, hex, tenant_of_key};
 pub use admin::{TenantRow, change_tenant, create_tenant, find_tenant, tenants_after};
 pub use api_keys::{KeyRow, create_key, keys_of, revoke_key};
 pub use audit::{AuditRow, audit_before};
