@@ -3,13 +3,15 @@ use super::{Entropy, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr, sync::Arc};
 use thiserror::Error;
+use utoipa::ToSchema;
 use uuid::{Builder, Uuid};
 
 macro_rules! uuid_v7 {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+        #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, ToSchema)]
         #[serde(try_from = "String", into = "String")]
+        #[schema(value_type = String, format = "uuid")]
         pub struct $name(Uuid);
 
         impl $name {
@@ -74,8 +76,9 @@ uuid_v7! {
 }
 
 /// Who the work is for. Lower-case ASCII letters, digits and dashes, 1 to 64.
-#[derive(Clone, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize, ToSchema)]
 #[serde(try_from = "String", into = "String")]
+#[schema(value_type = String, pattern = "^[a-z0-9-]{1,64}$")]
 pub struct TenantId(Arc<str>);
 
 impl TenantId {

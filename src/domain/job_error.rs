@@ -1,9 +1,10 @@
 //! Why a job failed, in the words its owner reads.
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// `{type, message}`, as stored with the job and shown to its owner. The type
 /// is Claude's (`overloaded_error`, `rate_limit_error` …) or one of ours.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize, ToSchema)]
 pub struct JobError {
     /// A stable word.
     #[serde(rename = "type")]

@@ -2,9 +2,10 @@
 //! priority (mission B2).
 use super::{Priority, Span};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// Why the job was submitted.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// A person acted and waits.

@@ -1,6 +1,7 @@
 //! How one attempt ended, and what becomes of the job.
 use super::{JobError, Span, Usage};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// The outcome of one attempt. Only [`Outcome::Transient`] and
 /// [`Outcome::Lost`] use the attempt up and leave the job unfinished.
@@ -50,7 +51,7 @@ pub enum Outcome {
 }
 
 /// What is wrong with the account that pays.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AccountFault {
     /// 401 or 403: the key is not accepted. The job that met it fails

@@ -1,9 +1,10 @@
 //! How urgent a job is, and which of Cloudflare's queues carries it.
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use utoipa::ToSchema;
 
 /// Decided by the service, never by the caller. The most urgent comes first.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
     /// A person is waiting.
@@ -74,7 +75,7 @@ impl Queue {
 }
 
 /// What a tenant pays for.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Plan {
     /// Weight 1.

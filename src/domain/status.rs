@@ -12,9 +12,10 @@
 //! began. A late answer of an expired attempt may complete a pending job.
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use utoipa::ToSchema;
 
 /// Where a job stands.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobStatus {
     /// Accepted; waits for its turn or its next attempt.

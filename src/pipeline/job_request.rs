@@ -4,25 +4,33 @@ use super::field::{number, text};
 use super::problem::Problem;
 use crate::domain::{Origin, Priority, Span};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 /// Fields that `POST /jobs` and `POST /batches` share, checked.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq, ToSchema)]
 pub struct Wishes {
-    /// Where the job comes from, if said.
+    /// Where the job comes from. With the deadline it decides the priority.
     pub origin: Option<Origin>,
-    /// How long it may take, if said.
+    /// How long the job can wait.
+    #[schema(rename = "deadlineSeconds", value_type = Option<u64>, minimum = 1, maximum = 31_536_000)]
     pub deadline: Option<Span>,
-    /// `priority: "bulk"`.
+    /// `bulk` lowers the concluded priority; `high` is ignored.
+    #[schema(rename = "priority", value_type = Option<String>, pattern = "^(bulk|high)$")]
     pub lowered: bool,
-    /// The model, if said.
+    /// The model's id.
+    #[schema(min_length = 1, max_length = 100)]
     pub model: Option<String>,
-    /// The limit on the answer, if said.
+    /// The longest answer wanted, in tokens.
+    #[schema(rename = "maxTokens", minimum = 1, maximum = 1_000_000)]
     pub max_tokens: Option<u32>,
-    /// The prompt, if any.
+    /// What Claude is asked; not blank.
+    #[schema(min_length = 1, max_length = 200_000)]
     pub prompt: Option<String>,
-    /// The system prompt, if any.
+    /// The system prompt.
+    #[schema(max_length = 200_000)]
     pub system: Option<String>,
-    /// The caller's own notes: any JSON, as it was.
+    /// The caller's own notes: any JSON of at most 4,096 bytes, as it was.
+    #[schema(value_type = Option<serde_json::Value>)]
     pub metadata: Option<String>,
 }
 

@@ -11,24 +11,25 @@ use super::problem::Problem;
 use super::query::{Query, cut};
 use super::read::ask;
 use super::store::{self, BatchRow, JobRow, JobsOf, Page};
-use super::view::{BatchSummary, ENDED, JobView, PROCESSING};
+use super::view::{BatchStatus, BatchSummary, JobView};
 use crate::domain::{BatchId, JobId, JobStatus, Priority, Timestamp};
 use serde::Serialize;
 use std::str::FromStr;
+use utoipa::ToSchema;
 
 /// The answer to `GET /jobs`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct Jobs {
+pub(super) struct Jobs {
     jobs: Vec<JobView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<JobId>,
 }
 
 /// The answer to `GET /batches`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct Batches {
+pub(super) struct Batches {
     batches: Vec<BatchSummary>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<BatchId>,
@@ -73,7 +74,7 @@ pub async fn batches<P: Database + Ambient>(ports: &P, caller: &Caller, query: &
     query.only(&["status", "priority", "createdAfter", "createdBefore", "limit", "cursor"])?;
     let limit = query.limit()?;
     let page = page(caller, query, limit, BatchId::first_of)?;
-    let ended = query.word("status", &[(PROCESSING, false), (ENDED, true)])?;
+    let ended = query.word("status", &BatchStatus::WORDS)?;
     let rows = ask(ports, vec![store::list_batches(&page, ended)]).await?;
     let mut rows = store::first::<BatchRow>(&rows)?;
     let next_cursor = cut(&mut rows, limit).map(|last| last.batch_id);

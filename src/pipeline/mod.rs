@@ -13,6 +13,7 @@ pub mod consume;
 pub mod dead_letter;
 pub mod desk;
 mod field;
+pub mod health;
 pub mod idempotency;
 pub mod input;
 pub mod intake;
@@ -20,6 +21,8 @@ pub mod job_request;
 pub mod list;
 pub mod messages;
 pub mod notice;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod openapi;
 pub mod places;
 pub mod ports;
 pub mod problem;

@@ -2,18 +2,21 @@
 use super::store::Ended;
 use crate::domain::{BatchId, JobError, JobId, JobStatus, Timestamp};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// A job ended badly.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct Notice<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
+    #[schema(format = DateTime)]
     timestamp: String,
     data: Data<'a>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = JobNotice)]
 struct Data<'a> {
     job_id: JobId,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,6 +26,7 @@ struct Data<'a> {
     status: JobStatus,
     error: JobError,
     attempts: u32,
+    #[schema(format = DateTime)]
     created_at: String,
 }
 

@@ -4,9 +4,10 @@ use super::ports::PortError;
 use crate::domain::{Entropy, JobStatus, Span};
 use crate::scheduler::{Limit, Quota, Refusal};
 use serde::{Serialize, Serializer};
+use utoipa::ToSchema;
 
-/// A refusal or an error, ready to be sent.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+/// A refusal or an error (RFC 9457).
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
     /// A stable word for the kind of problem.
@@ -33,6 +34,7 @@ pub struct Problem {
         serialize_with = "in_seconds",
         skip_serializing_if = "Option::is_none"
     )]
+    #[schema(value_type = Option<u64>)]
     pub retry_after: Option<Span>,
     /// What is left of the tenant's rate; sent as `RateLimit`.
     #[serde(skip)]
@@ -43,7 +45,7 @@ pub struct Problem {
 }
 
 /// Which limit at the door, whose it is, and how full.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, ToSchema)]
 pub struct LimitMet {
     name: Limit,
     scope: &'static str,

@@ -14,22 +14,25 @@ use super::settings::Settings;
 use super::store::{NewJob, NewJobs};
 use super::upload::Permits;
 use crate::claude::Instructions;
-use crate::domain::{JobId, Origin, Priority, Tokens};
+use crate::domain::{JobId, JobStatus, Origin, Priority, Tokens};
+use crate::scheduler::Demoted;
 use bytes::Bytes;
 use futures_util::{Stream, TryStreamExt};
 use serde::Serialize;
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 /// The answer to `POST /jobs`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct Accepted {
+pub(super) struct Accepted {
     job_id: JobId,
-    status: &'static str,
+    status: JobStatus,
     priority: Priority,
     poll_url: String,
     /// The tenant has lost its priorities.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Demoted>)]
     demotion: Option<Box<RawValue>>,
 }
 
@@ -83,7 +86,7 @@ async fn make<P: Acceptor>(
     let priority = draft.wishes.priority(draft.origin);
     let poll_url = format!("/jobs/{job_id}");
     let demotion = places.demotion();
-    let accepted = Accepted { job_id, status: "pending", priority, poll_url, demotion };
+    let accepted = Accepted { job_id, status: JobStatus::Pending, priority, poll_url, demotion };
     let answer = Answer::json(202, &accepted)?.with("location", &accepted.poll_url);
     let job = NewJob {
         job_id,

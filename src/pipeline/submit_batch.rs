@@ -13,25 +13,28 @@ use super::templates::Template;
 use super::upload::{self, Fields, Form, Permits, UploadedFile};
 use crate::claude::{Instructions, estimate_pdf};
 use crate::domain::{BatchId, JobId, Origin, Tokens};
+use crate::scheduler::Demoted;
 use bytes::Bytes;
 use futures_util::Stream;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 /// The answer to `POST /batches`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct BatchAccepted<'a> {
+pub(super) struct BatchAccepted<'a> {
     batch_id: BatchId,
     total: u32,
     poll_url: String,
     /// The tenant has lost its priorities.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Demoted>)]
     demotion: Option<Box<RawValue>>,
     jobs: Vec<AcceptedFile<'a>>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct AcceptedFile<'a> {
     job_id: JobId,

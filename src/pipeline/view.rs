@@ -1,17 +1,24 @@
 //! Jobs and batches as JSON for their owner.
 use super::store::{BatchRow, JobRow};
 use crate::domain::{BatchId, JobError, JobId, JobStatus, Origin, Priority, Span, Timestamp};
+use crate::scheduler::WaitingFor;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
+use utoipa::ToSchema;
 
-/// `GET /jobs/:id`.
-#[derive(Debug, Serialize)]
+/// A job, as its owner sees it.
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = Job)]
 pub struct JobView {
     job_id: JobId,
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    place: Option<PlaceInBatch>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    batch_id: Option<BatchId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    filename: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     user_id: Option<String>,
     status: JobStatus,
@@ -19,10 +26,13 @@ pub struct JobView {
     origin: Origin,
     model: String,
     attempts: u32,
+    #[schema(format = DateTime)]
     created_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
     started_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
     completed_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     input_tokens: Option<u64>,
@@ -33,12 +43,15 @@ pub struct JobView {
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<JobError>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<serde_json::Value>)]
     metadata: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<WaitingFor>)]
     waiting_for: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     result_url: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
     purged_at: Option<String>,
 }
 
@@ -50,26 +63,14 @@ impl JobView {
     }
 }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PlaceInBatch {
-    batch_id: BatchId,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    index: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    filename: Option<String>,
-}
-
 impl From<JobRow> for JobView {
     fn from(row: JobRow) -> Self {
         let error = error_of(&row);
         let readable = row.status == JobStatus::Completed && row.purged_at.is_none();
         Self {
-            place: row.batch_id.map(|batch_id| PlaceInBatch {
-                batch_id,
-                index: row.batch_index,
-                filename: row.filename,
-            }),
+            batch_id: row.batch_id,
+            index: row.batch_index,
+            filename: row.filename,
             result_url: readable.then(|| format!("/jobs/{}/result", row.job_id)),
             job_id: row.job_id,
             user_id: row.user_id,
@@ -92,24 +93,28 @@ impl From<JobRow> for JobView {
     }
 }
 
-/// `GET /batches/:id`.
-#[derive(Debug, Serialize)]
+/// A batch and its jobs.
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = Batch)]
 pub struct BatchView {
     batch_id: BatchId,
-    status: &'static str,
+    status: BatchStatus,
     total: u32,
     template: String,
+    #[schema(value_type = BTreeMap<JobStatus, u32>)]
     counts: BTreeMap<&'static str, u32>,
+    #[schema(format = DateTime)]
     created_at: String,
     #[serde(skip)]
     created: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
     ended_at: Option<String>,
     jobs: Vec<JobInBatch>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct JobInBatch {
     job_id: JobId,
@@ -123,6 +128,7 @@ struct JobInBatch {
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<JobError>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
     purged_at: Option<String>,
 }
 
@@ -141,7 +147,7 @@ impl BatchView {
         let last = jobs.iter().filter_map(|job| job.completed_at).max();
         Self {
             batch_id: batch.batch_id,
-            status: if ended { ENDED } else { PROCESSING },
+            status: BatchStatus::of(ended),
             total: batch.total,
             template: batch.template,
             counts,
@@ -181,16 +187,19 @@ impl From<JobRow> for JobInBatch {
 }
 
 /// A batch in `GET /batches`: all but its jobs.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BatchSummary {
     batch_id: BatchId,
-    status: &'static str,
+    status: BatchStatus,
     total: u32,
     template: String,
+    #[schema(required, value_type = Option<BTreeMap<JobStatus, u32>>)]
     counts: Option<Box<RawValue>>,
+    #[schema(format = DateTime)]
     created_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
     ended_at: Option<String>,
 }
 
@@ -198,7 +207,7 @@ impl From<BatchRow> for BatchSummary {
     fn from(row: BatchRow) -> Self {
         Self {
             batch_id: row.batch_id,
-            status: if row.ended_at.is_some() { ENDED } else { PROCESSING },
+            status: BatchStatus::of(row.ended_at.is_some()),
             total: row.total,
             template: row.template,
             counts: row.counts,
@@ -208,10 +217,25 @@ impl From<BatchRow> for BatchSummary {
     }
 }
 
-/// A batch of which a job has not ended.
-pub const PROCESSING: &str = "processing";
-/// A batch whose jobs have all ended.
-pub const ENDED: &str = "ended";
+/// Where a batch stands.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BatchStatus {
+    /// One of its jobs has not ended.
+    Processing,
+    /// All its jobs have ended.
+    Ended,
+}
+
+impl BatchStatus {
+    /// The words used in queries, and whether they mean that all jobs have
+    /// ended.
+    pub const WORDS: [(&str, bool); 2] = [("processing", false), ("ended", true)];
+
+    fn of(ended: bool) -> Self {
+        if ended { Self::Ended } else { Self::Processing }
+    }
+}
 
 /// When it is worth asking again about something unfinished: soon while it is
 /// young, seldom once it has waited long.

@@ -2,6 +2,7 @@
 use super::{AdmissionRules, DemotionRules, Ordering, Submission};
 use crate::domain::{Backoff, Limits, Plan, Priority, Queue, Span, Tokens};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// The scheduler's settings. They may differ from one restart to the next.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -49,7 +50,7 @@ pub struct Config {
 }
 
 /// One value for each priority.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize, ToSchema)]
 pub struct PerPriority<T> {
     /// For critical jobs.
     pub critical: T,

@@ -3,6 +3,7 @@
 use super::{DemotionRules, PerPriority, house::Knocks, keys::LaneKey};
 use crate::domain::{Priority, TenantId, Timestamp, Tokens};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// See the module.
 #[derive(Debug)]
@@ -42,7 +43,7 @@ pub(super) struct Demotion {
 }
 
 /// Why a tenant was demoted.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DemotionReason {
     /// The upstream refused calls while it had used more than its share.

@@ -5,6 +5,7 @@ use crate::domain::{
     Timestamp, Tokens, Usage, as_rfc3339,
 };
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// A job that may wait here.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -75,7 +76,7 @@ pub struct Refusal {
 }
 
 /// A limit at the door.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// The tenant's requests a minute.
@@ -184,7 +185,7 @@ pub enum Wake {
 }
 
 /// Why a job waits, and for how long.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WaitingFor {
     /// What it waits for.
@@ -196,6 +197,7 @@ pub struct WaitingFor {
     /// When it starts if calls use and last what the latest ones did, and as
     /// much comes as lately; docs/scheduling.md says how far that is true.
     #[serde(serialize_with = "as_rfc3339")]
+    #[schema(value_type = String, format = DateTime)]
     pub estimated_start: Timestamp,
     /// Its tenant has lost its priorities.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -203,19 +205,21 @@ pub struct WaitingFor {
 }
 
 /// A tenant's jobs are served as batch for a while.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Demoted {
     /// What for.
     pub reason: DemotionReason,
     /// It ends by itself.
     #[serde(serialize_with = "as_rfc3339")]
+    #[schema(value_type = String, format = DateTime)]
     pub until: Timestamp,
 }
 
 /// What a job waits for.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = WaitingReason)]
 pub enum Reason {
     /// Others are before it.
     Turn,
@@ -230,8 +234,9 @@ pub enum Reason {
 }
 
 /// The scheduler at a glance.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = SchedulerState)]
 pub struct State {
     /// Jobs that wait for their turn.
     pub waiting: PerPriority<usize>,
@@ -248,16 +253,18 @@ pub struct State {
     /// How many tenants have lost their priorities.
     pub demoted: usize,
     /// Why nothing is released, if so.
+    #[schema(required)]
     pub paused: Option<Paused>,
 }
 
 /// Nothing is released because of the account.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Paused {
     /// What is wrong with it.
     pub fault: AccountFault,
     /// When it is tried again.
     #[serde(serialize_with = "as_rfc3339")]
+    #[schema(value_type = String, format = DateTime)]
     pub until: Timestamp,
 }

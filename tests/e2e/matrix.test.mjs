@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { makePdf } from '../support/claude/samples.mjs';
 import { ADMIN_TOKEN, dumpOf } from './support/admin.mjs';
 import { assertProblem } from './support/assertions.mjs';
-import { FORM_TYPE, formOf, replyOf, stage, until } from './support/stage.mjs';
+import { FORM_TYPE, describedReply, formOf, stage, until } from './support/stage.mjs';
 
 const JSON_TYPE = 'application/json';
 
@@ -114,7 +114,7 @@ function routes() {
 
 async function send(method, path, headers, [body, type] = []) {
   const typed = type ? { 'content-type': type } : {};
-  return replyOf(await fetch(world.url + path, { method, body, headers: { ...typed, ...headers } }));
+  return describedReply(method, path, await fetch(world.url + path, { method, body, headers: { ...typed, ...headers } }));
 }
 
 const bearer = (key) => ({ authorization: `Bearer ${key}` });

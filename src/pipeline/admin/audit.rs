@@ -8,6 +8,7 @@ use crate::pipeline::read::ask;
 use crate::pipeline::store::{self, AuditRow};
 use serde::Serialize;
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 pub(super) async fn list<P>(ports: &P, query: &Query) -> Answered
 where
@@ -21,7 +22,7 @@ where
     let mut rows = store::first::<AuditRow>(&ask(ports, vec![statement]).await?)?;
     let next_cursor = cut(&mut rows, limit).map(|row| row.id.to_string());
     let entries = rows.into_iter().map(Entry::from).collect();
-    Answer::json(200, &Page { entries, next_cursor })
+    Answer::json(200, &Audit { entries, next_cursor })
 }
 
 fn entry(cursor: &str) -> Result<u32, Problem> {
@@ -29,21 +30,25 @@ fn entry(cursor: &str) -> Result<u32, Problem> {
     id.map_err(|_| Problem::field("cursor", "`cursor` must be the id of an entry"))
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct Page {
+pub(super) struct Audit {
     entries: Vec<Entry>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
 }
 
-#[derive(Serialize)]
+/// What an operator changed.
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = AuditEntry)]
 struct Entry {
     id: u32,
+    #[schema(format = DateTime)]
     at: String,
     action: String,
     tenant_id: String,
+    #[schema(value_type = Object)]
     detail: Box<RawValue>,
 }
 

@@ -10,6 +10,7 @@ use crate::pipeline::store::{self, KeyHash, KeyRow, TenantRow};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
 /// Every field of the body may be left out, and so may the body.
 pub(super) async fn create<P>(ports: &P, tenant: &TenantId, body: &str) -> Answered
@@ -31,7 +32,7 @@ where
         let [.., made, tenants] = rows.as_slice() else { return Err(Problem::internal()) };
         exists(tenants)?;
         if let Some(made) = made.read::<KeyRow>()?.pop() {
-            return Answer::json(201, &NewKeyView { key, view: made.into() });
+            return Answer::json(201, &NewKeyView::new(key, made));
         }
     }
     Err(Problem::internal())
@@ -77,26 +78,43 @@ fn draw<P: Ambient>(ports: &P) -> Result<String, Problem> {
     Ok(format!("cpk_{}", URL_SAFE_NO_PAD.encode(bytes)))
 }
 
-#[derive(Serialize)]
-struct Keys {
+#[derive(Serialize, ToSchema)]
+pub(super) struct Keys {
     keys: Vec<KeyView>,
 }
 
-#[derive(Serialize)]
-struct NewKeyView {
+/// A key that was made: all of it, this once.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = NewKey)]
+pub(super) struct NewKeyView {
     key: String,
-    #[serde(flatten)]
-    view: KeyView,
+    prefix: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[schema(format = DateTime)]
+    created_at: String,
 }
 
-#[derive(Serialize)]
+impl NewKeyView {
+    fn new(key: String, row: KeyRow) -> Self {
+        let created_at = row.created_at.to_string();
+        Self { key, prefix: row.prefix, name: row.name, created_at }
+    }
+}
+
+/// A key, by what is shown of it.
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = Key)]
 struct KeyView {
     prefix: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
+    #[schema(format = DateTime)]
     created_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
     revoked_at: Option<String>,
 }
 

@@ -52,6 +52,15 @@ where
     }
 }
 
+/// The schemas of what an operator is told.
+#[cfg(not(target_arch = "wasm32"))]
+pub(super) fn schemas(to: &mut Vec<super::openapi::Named>) {
+    super::openapi::add::<tenants::Tenants>(to);
+    super::openapi::add::<keys::Keys>(to);
+    super::openapi::add::<keys::NewKeyView>(to);
+    super::openapi::add::<audit::Audit>(to);
+}
+
 /// Makes a change.
 async fn change<P>(ports: &P, statements: Vec<Statement>) -> Result<Vec<Rows>, Problem>
 where

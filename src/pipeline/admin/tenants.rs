@@ -9,6 +9,7 @@ use crate::pipeline::query::{Query, cut};
 use crate::pipeline::read::ask;
 use crate::pipeline::store::{self, TenantRow};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 pub(super) async fn create<P>(ports: &P, body: &str) -> Answered
 where
@@ -39,7 +40,7 @@ where
     let mut rows = store::first::<TenantRow>(&rows)?;
     let next_cursor = cut(&mut rows, limit).map(|row| row.tenant_id.clone());
     let tenants = rows.into_iter().map(TenantView::from).collect();
-    Answer::json(200, &Page { tenants, next_cursor })
+    Answer::json(200, &Tenants { tenants, next_cursor })
 }
 
 pub(super) async fn read<P>(ports: &P, tenant: &TenantId) -> Answered
@@ -96,26 +97,33 @@ fn json(fields: &Fields) -> Result<String, Problem> {
     serde_json::to_string(fields).map_err(|_| Problem::internal())
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct Page {
+pub(super) struct Tenants {
     tenants: Vec<TenantView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<TenantId>,
 }
 
-#[derive(Serialize)]
+/// Who the work is for, and what it may use; `null` is what the plan says.
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = Tenant)]
 struct TenantView {
     tenant_id: TenantId,
     name: String,
     plan: Plan,
+    #[schema(required)]
     weight: Option<u32>,
+    #[schema(required)]
     daily_input_tokens: Option<u64>,
+    #[schema(required)]
     requests_per_minute: Option<u64>,
     suspended: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
     suspended_at: Option<String>,
+    #[schema(format = DateTime)]
     created_at: String,
 }
 

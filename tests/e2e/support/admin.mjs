@@ -5,7 +5,7 @@
  *     await world.admin.change('acme', { suspended: true });
  */
 import assert from 'node:assert/strict';
-import { Tenant, replyOf } from './tenant.mjs';
+import { Tenant, describedReply } from './tenant.mjs';
 
 /** What every stage sets, unless its `vars` say otherwise. */
 export const ADMIN_TOKEN = 'the operator of the tests';
@@ -26,7 +26,7 @@ export class Admin {
     const raw = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
     const sent = { ...JSON_TYPE, ...this.headers, ...headers };
     const response = await fetch(this.#world().url + path, { method, body: raw ? body : JSON.stringify(body), headers: sent });
-    return replyOf(response);
+    return describedReply(method, path, response);
   }
 
   /** The body of an answer of this status. */

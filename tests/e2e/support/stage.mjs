@@ -20,7 +20,7 @@ import { until } from './until.mjs';
 import { startWiretap } from './wiretap.mjs';
 
 export { FORM_TYPE, formOf } from './form.mjs';
-export { replyOf } from './tenant.mjs';
+export { describedReply, replyOf } from './tenant.mjs';
 export { until } from './until.mjs';
 
 const VARS = {

@@ -6,6 +6,7 @@
  */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
+import { assertDescribed } from './described.mjs';
 import { FORM_TYPE, formOf } from './form.mjs';
 import { until } from './until.mjs';
 
@@ -36,14 +37,14 @@ export class Tenant {
   async request(method, path, { body, headers = {}, signal } = {}) {
     const sent = { ...this.headers, ...headers };
     const response = await fetch(this.#world().url + path, { method, headers: sent, body, signal, redirect: 'manual' });
-    return replyOf(response);
+    return describedReply(method, path, response);
   }
 
   /** Posts `pieces` as they are, without telling their length beforehand. */
   async stream(path, pieces, headers) {
     const sent = { ...this.headers, ...headers };
     const response = await fetch(this.#world().url + path, { method: 'POST', body: ReadableStream.from(pieces), duplex: 'half', headers: sent });
-    return replyOf(response);
+    return describedReply('POST', path, response);
   }
 
   get(path, headers) {
@@ -132,6 +133,13 @@ export class Tenant {
     await this.untilCompleted(id);
     return (await this.result(id)).text;
   }
+}
+
+/** A response to this request, read to its end; it has to be as the API is described. */
+export async function describedReply(method, target, response) {
+  const reply = await replyOf(response);
+  assertDescribed(method, target, reply);
+  return reply;
 }
 
 /** A response, read to its end. */
