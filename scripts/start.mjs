@@ -25,6 +25,8 @@ async function start() {
   noteEveryWorkerd();
   await requireFreePort(PORT);
   await buildWorker();
+  // It took minutes, the first time.
+  await requireFreePort(PORT);
   const secrets = readSecrets();
   const demo = openDemo(STATE, `http://127.0.0.1:${PORT}`);
   const claude = await chooseClaude(secrets);

@@ -145,7 +145,7 @@ const ACME: &str = "/admin/tenants/acme";
 const KEYS: &str = "/admin/tenants/acme/keys";
 
 /// Method, path, body, and the field at fault.
-const BAD: [(&str, &str, &str, &str); 41] = [
+const BAD: [(&str, &str, &str, &str); 45] = [
     ("POST", TENANTS, "", ""),
     ("POST", TENANTS, "[]", ""),
     ("POST", TENANTS, "null", ""),
@@ -153,6 +153,10 @@ const BAD: [(&str, &str, &str, &str); 41] = [
     ("POST", TENANTS, "{} {}", ""),
     ("POST", TENANTS, "{}", "tenantId"),
     ("POST", TENANTS, r#"{"tenantId":7}"#, "tenantId"),
+    ("POST", TENANTS, r#"{"tenantId":"b","tenantId":"c"}"#, "tenantId"),
+    ("PATCH", ACME, r#"{"weight":2,"weight":3}"#, "weight"),
+    ("PATCH", "/admin/tenants/acme?force=1", r#"{"weight":2}"#, "force"),
+    ("POST", "/admin/tenants/acme/keys?name=x", "", "name"),
     ("POST", TENANTS, r#"{"tenantId":null}"#, "tenantId"),
     ("POST", TENANTS, r#"{"tenantId":""}"#, "tenantId"),
     ("POST", TENANTS, r#"{"tenantId":"Acme"}"#, "tenantId"),

@@ -60,6 +60,7 @@ struct Asked<'a> {
 impl Asked<'_> {
     async fn tenant(&self, route: TenantRoute) -> Answered {
         let (shell, query, caller) = (self.shell, self.query(), &self.caller().await?);
+        route.check(&query)?;
         match route {
             TenantRoute::SubmitJob => {
                 let body = self.body.chunks();
@@ -94,7 +95,7 @@ impl Asked<'_> {
     /// In which form the result of a job is to be read, which there is.
     async fn result(&self, job: JobId) -> std::result::Result<Format, Problem> {
         let caller = self.caller().await?;
-        let format = Format::of(self.query().get("format"))?;
+        let format = Format::of(&self.query())?;
         read::has_result(&read::job(self.shell, &caller, job).await?)?;
         Ok(format)
     }

@@ -47,12 +47,13 @@ where
     if tenant.suspended_at.is_some() {
         return Err(Problem::suspended());
     }
+    plain_body(&header)?;
     Ok(Caller {
         tenant,
         user_id: label(&header, "x-user-id", 128, |_| true)?,
         version: label(&header, "anthropic-version", 10, is_date)?,
         beta: label(&header, "anthropic-beta", 2_000, |_| true)?,
-        idempotency_key: label(&header, "idempotency-key", 255, is_ascii)?,
+        idempotency_key: idempotency_key(&header)?,
         wait: header("prefer").and_then(|value| preferred_wait(&value)),
     })
 }
@@ -96,19 +97,42 @@ fn label(
     Err(Problem::field(name, allowed + form))
 }
 
+/// Bodies are read as they are sent.
+fn plain_body(header: &impl Fn(&str) -> Option<String>) -> Result<(), Problem> {
+    match header("content-encoding") {
+        Some(encoding) if !encoding.eq_ignore_ascii_case("identity") => {
+            let detail = format!("send the body without content-encoding, not as `{encoding}`");
+            Err(Problem::unsupported_type(detail))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A key that says nothing is refused: whoever sent it believes that the
+/// request is made once.
+fn idempotency_key(header: &impl Fn(&str) -> Option<String>) -> Result<Option<String>, Problem> {
+    let Some(key) = header("idempotency-key") else { return Ok(None) };
+    let printable = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
+    if (1..=MOST_IDEMPOTENCY_KEY).contains(&key.len()) && key.bytes().all(printable) {
+        return Ok(Some(key));
+    }
+    let detail = format!(
+        "the header idempotency-key must have 1 to {MOST_IDEMPOTENCY_KEY} printable ASCII characters"
+    );
+    Err(Problem::field("idempotency-key", detail))
+}
+
 /// `wait=N` of a `Prefer` header (RFC 7240), in seconds. What it means to say
 /// otherwise is ignored, as a preference should be.
 fn preferred_wait(value: &str) -> Option<Span> {
     let mut waits = value.split([',', ';']).filter_map(|preference| {
         let (name, seconds) = preference.split_once('=')?;
-        let seconds = seconds.trim().trim_matches('"').parse().ok()?;
-        name.trim().eq_ignore_ascii_case("wait").then(|| Span::from_secs(seconds))
+        let seconds = seconds.trim().trim_matches('"');
+        let whole = !seconds.is_empty() && seconds.bytes().all(|byte| byte.is_ascii_digit());
+        let wait = whole.then(|| seconds.parse().map_or(LONGEST_WAIT, Span::from_secs))?;
+        name.trim().eq_ignore_ascii_case("wait").then_some(wait)
     });
     waits.next().map(|wait| wait.min(LONGEST_WAIT)).filter(|wait| *wait > Span::ZERO)
-}
-
-fn is_ascii(value: &str) -> bool {
-    value.is_ascii()
 }
 
 fn is_date(value: &str) -> bool {
@@ -157,6 +181,7 @@ impl KeyCache {
 pub const LONGEST_WAIT: Span = Span::from_secs(60);
 
 const MAX_KEY: usize = 256;
+const MOST_IDEMPOTENCY_KEY: usize = 255;
 const MOST_KEYS: usize = 1_000;
 const KEPT: Span = Span::from_secs(30);
 
@@ -193,6 +218,38 @@ mod tests {
         cache.put(hash, tenant, Timestamp::default());
         assert!(cache.get(hash, Timestamp::from_millis(29_999)).is_some());
         assert!(cache.get(hash, Timestamp::from_millis(30_000)).is_none());
+    }
+
+    #[test]
+    fn an_idempotency_key_is_printable_and_not_empty() {
+        let read = |value: &str| idempotency_key(&|_: &str| Some(value.to_owned()));
+        let longest = "~".repeat(255);
+        for fits in ["a", "order 17", longest.as_str()] {
+            assert_eq!(read(fits).unwrap().as_deref(), Some(fits));
+        }
+        let beyond = "~".repeat(256);
+        for wrong in ["", "a\tb", "a\u{7f}", "ü", beyond.as_str()] {
+            assert_eq!(read(wrong).unwrap_err().field.as_deref(), Some("idempotency-key"));
+        }
+        assert_eq!(idempotency_key(&|_: &str| None).unwrap(), None);
+    }
+
+    #[test]
+    fn a_preferred_wait_is_cut_and_what_is_none_is_ignored() {
+        let read = |value: &str| preferred_wait(value).map(Span::as_secs_rounded_up);
+        for (value, wait) in [
+            ("wait=5", Some(5)),
+            ("respond-async, Wait = \"7\"; x=1", Some(7)),
+            ("wait=61", Some(60)),
+            ("wait=99999999999999999999999", Some(60)),
+            ("wait=0", None),
+            ("wait=-1", None),
+            ("wait=1.5", None),
+            ("wait=", None),
+            ("await=5", None),
+        ] {
+            assert_eq!(read(value), wait, "{value}");
+        }
     }
 
     #[test]

@@ -141,22 +141,23 @@ pub async fn settle<P: Acceptor>(
 }
 
 /// What is to be written down with the jobs, so that the request can be told
-/// from others; `None` without a key.
+/// from others; `None` without a key. `made` is the moment in the id of the job
+/// or batch.
 pub fn new_key<P: Acceptor>(
     ports: &P,
     caller: &Caller,
     fingerprint: &Fingerprint,
     (location, answer): (&str, &str),
+    made: Timestamp,
 ) -> Option<NewKey> {
-    let now = ports.now();
     Some(NewKey {
         tenant_id: caller.tenant.tenant_id.clone(),
         key: caller.idempotency_key.clone()?,
         fingerprint: fingerprint.hex(),
         location: location.to_owned(),
         answer: answer.to_owned(),
-        created_at: now,
-        expired_before: expired_before(now),
+        created_at: made,
+        expired_before: expired_before(ports.now()),
     })
 }
 

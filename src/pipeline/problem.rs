@@ -85,6 +85,13 @@ impl Problem {
         Self::new("unauthorized", 401, "A valid API key is needed", detail)
     }
 
+    /// 401 for whoever is no operator.
+    #[must_use]
+    pub fn no_operator() -> Self {
+        let detail = "send the operator's ADMIN_TOKEN as `Authorization: Bearer TOKEN`";
+        Self::new("unauthorized", 401, "The operator's token is needed", detail)
+    }
+
     /// 404: unknown and foreign ids answer alike.
     #[must_use]
     pub fn not_found() -> Self {

@@ -32,8 +32,9 @@ pub async fn job<P: Purger>(ports: &P, caller: &Caller, job: JobId) -> Answered 
         return Err(not_ended("The job has not ended", Some(row.status), detail));
     }
     remove_content(ports, &[(job, row.batch_id)]).await?;
-    let purge = store::purge_jobs(tenant, &[job], ports.now());
-    let rows = ask(ports, vec![purge, found()]).await?;
+    let mut statements = vec![store::purge_jobs(tenant, &[job], ports.now()), found()];
+    statements.extend(row.batch_id.map(|batch| store::forget_names(tenant, batch, &[job])));
+    let rows = ask(ports, statements).await?;
     Answer::json(200, &JobView::from(one_job(rows.get(1..).unwrap_or_default())?))
 }
 
@@ -54,10 +55,15 @@ pub async fn batch<P: Purger>(ports: &P, caller: &Caller, batch: BatchId) -> Ans
     let jobs: Vec<_> = jobs.iter().map(|job| (job.job_id, Some(batch))).collect();
     remove_content(ports, &jobs).await?;
     let jobs: Vec<_> = jobs.iter().map(|(job, _)| *job).collect();
-    let purge = [store::purge_jobs(tenant, &jobs, ports.now()), store::purge_batch(tenant, batch)];
+    let purge = [
+        store::purge_jobs(tenant, &jobs, ports.now()),
+        store::forget_names(tenant, batch, &jobs),
+        store::purge_batch(tenant, batch),
+    ];
+    let removed = purge.len();
     let statements = purge.into_iter().chain(found()).collect();
     let rows = ask(ports, statements).await?;
-    let (found, jobs) = one_batch(rows.get(2..).unwrap_or_default())?;
+    let (found, jobs) = one_batch(rows.get(removed..).unwrap_or_default())?;
     Answer::json(200, &BatchView::new(found, jobs))
 }
 

@@ -6,27 +6,35 @@ use super::problem::Problem;
 pub struct Query(pub Vec<(String, String)>);
 
 impl Query {
-    /// The value of a parameter, if it was sent and says something.
+    /// The value of a parameter, if it was sent.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         let value = self.0.iter().find(|(known, _)| known == name);
-        value.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+        value.map(|(_, value)| value.as_str())
     }
 
-    /// Whether nothing but these parameters was sent, and each once.
+    /// Whether nothing but these parameters was sent, each once, and none
+    /// empty: a script whose variable is not set means something else than to
+    /// say nothing.
     ///
     /// # Errors
     ///
     /// 400 that names the parameter.
     pub fn only(&self, allowed: &[&str]) -> Result<(), Problem> {
-        for (at, (name, _)) in self.0.iter().enumerate() {
+        for (at, (name, value)) in self.0.iter().enumerate() {
             if !allowed.contains(&name.as_str()) {
-                let known = allowed.join(", ");
-                let detail = format!("unknown parameter `{name}`; allowed are {known}");
-                return Err(Problem::field(name, detail));
+                let known = match allowed {
+                    [] => "there are none here".to_owned(),
+                    _ => format!("allowed are {}", allowed.join(", ")),
+                };
+                return Err(Problem::field(name, format!("unknown parameter `{name}`; {known}")));
             }
             if self.0.iter().take(at).any(|(before, _)| before == name) {
                 return Err(Problem::field(name, format!("`{name}` was sent twice")));
+            }
+            if value.is_empty() {
+                let detail = format!("`{name}` is empty: say something, or leave it out");
+                return Err(Problem::field(name, detail));
             }
         }
         Ok(())
@@ -93,6 +101,17 @@ mod tests {
         let unknown = detail(query(&[("limit", "1"), ("colour", "red")]));
         assert_eq!(unknown, "unknown parameter `colour`; allowed are limit, status");
         assert_eq!(detail(query(&[("limit", "1"), ("limit", "2")])), "`limit` was sent twice");
+        let nothing = query(&[("purge", "true")]).only(&[]).unwrap_err().detail;
+        assert_eq!(nothing, "unknown parameter `purge`; there are none here");
+    }
+
+    #[test]
+    fn what_is_empty_is_refused() {
+        for name in ["limit", "status"] {
+            let problem = query(&[(name, "")]).only(&["limit", "status"]).unwrap_err();
+            assert_eq!(problem.field.as_deref(), Some(name));
+        }
+        assert_eq!(query(&[("purge", "")]).purges().unwrap_err().status, 400);
     }
 
     #[test]

@@ -3,11 +3,13 @@ use super::answer::{Answer, Answered};
 use super::caller::Caller;
 use super::ports::{Ambient, Database, Rows, SchedulerPort, Statement};
 use super::problem::Problem;
+use super::query::Query;
 use super::retry::patiently;
 use super::store::{self, BatchRow, JobRow};
 use super::view::{BatchView, JobView, ask_again};
 use super::waiting::until_ended;
-use crate::domain::{BatchId, JobId, JobStatus};
+use crate::domain::{BatchId, JobId, JobStatus, Timestamp};
+use serde_json::{Value, value::RawValue};
 
 /// Reads a job of the caller's tenant.
 ///
@@ -32,7 +34,6 @@ where
     P: Database + SchedulerPort + Ambient,
 {
     let row = until_ended(ports, caller, job).await?;
-    let again = (!row.status.ended()).then(|| ask_again(row.created_at, ports.now()));
     let explained = match row.status {
         // Not knowing is no reason to refuse the rest.
         JobStatus::Pending => ports.explain(job).await.ok().flatten(),
@@ -42,8 +43,15 @@ where
         | JobStatus::DeadLettered
         | JobStatus::Canceled => None,
     };
+    let starts = explained.as_deref().and_then(estimated_start);
+    let again = (!row.status.ended()).then(|| ask_again(row.created_at, ports.now(), starts));
     let answer = Answer::json(200, &JobView::from(row).waiting_for(explained))?.again(again);
     Ok(preferred(answer, caller))
+}
+
+fn estimated_start(explained: &RawValue) -> Option<Timestamp> {
+    let explained: Value = serde_json::from_str(explained.get()).ok()?;
+    Timestamp::from_rfc3339(explained.get("estimatedStart")?.as_str()?)
 }
 
 /// After a job was accepted: 200 with the job if it ends within the caller's
@@ -94,7 +102,7 @@ where
     let found = store::first::<BatchRow>(&rows)?.pop().ok_or_else(Problem::not_found)?;
     let jobs = store::first::<JobRow>(rows.get(1..).unwrap_or_default())?;
     let view = BatchView::new(found, jobs);
-    let again = (!view.ended()).then(|| ask_again(view.created_at(), ports.now()));
+    let again = (!view.ended()).then(|| ask_again(view.created_at(), ports.now(), None));
     Ok(Answer::json(200, &view)?.again(again))
 }
 
@@ -112,13 +120,11 @@ impl Format {
     ///
     /// # Errors
     ///
-    /// 400 for another word.
-    pub fn of(word: Option<&str>) -> Result<Self, Problem> {
-        match word {
-            None | Some("text") => Ok(Self::Text),
-            Some("message") => Ok(Self::Message),
-            Some(_) => Err(Problem::field("format", "`format` must be `text` or `message`")),
-        }
+    /// 400 for another word or parameter.
+    pub fn of(query: &Query) -> Result<Self, Problem> {
+        query.only(&["format"])?;
+        let words = [("text", Self::Text), ("message", Self::Message)];
+        Ok(query.word("format", &words)?.unwrap_or(Self::Text))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Which use case a request asks for.
 use super::problem::Problem;
+use super::query::Query;
 use crate::domain::{BatchId, JobId, TenantId};
 
 /// Every method and path there is; what is not here answers 404 or 405.
@@ -94,7 +95,10 @@ impl Route {
             return Err(Problem::not_found());
         }
         let Some((_, template)) = here.iter().find(|(known, _)| *known == method) else {
-            let allowed: Vec<_> = here.iter().map(|(method, _)| *method).collect();
+            let mut allowed: Vec<_> = here.iter().map(|(method, _)| *method).collect();
+            if allowed.contains(&"GET") {
+                allowed.push("HEAD");
+            }
             return Err(Problem::method_not_allowed(allowed.join(", ")));
         };
         Self::at(method, template, path).ok_or_else(Problem::not_found)
@@ -124,6 +128,21 @@ impl Route {
 }
 
 impl TenantRoute {
+    /// Whether a request says nothing in its URL that its route has no use for.
+    ///
+    /// # Errors
+    ///
+    /// 400 that names the parameter.
+    pub fn check(self, query: &Query) -> Result<(), Problem> {
+        match self {
+            Self::SubmitJob | Self::Job(_) | Self::SubmitBatch | Self::Batch(_) => query.only(&[]),
+            // Read by those who answer, and checked there.
+            Self::ListJobs | Self::DeleteJob(_) | Self::ListBatches | Self::DeleteBatch(_) => {
+                Ok(())
+            }
+        }
+    }
+
     fn at(method: &str, template: &str, path: &str) -> Option<Self> {
         let job = || segment(path, 2)?.parse::<JobId>().ok();
         let batch = || segment(path, 2)?.parse::<BatchId>().ok();
@@ -209,8 +228,8 @@ mod tests {
     #[test]
     fn a_wrong_method_is_told_the_right_ones() {
         let allowed = |method, path: &str| Route::of(method, path).unwrap_err().allowed;
-        assert_eq!(allowed("PUT", "/jobs").as_deref(), Some("POST, GET"));
-        assert_eq!(allowed("POST", &format!("/jobs/{ID}/result")).as_deref(), Some("GET"));
+        assert_eq!(allowed("PUT", "/jobs").as_deref(), Some("POST, GET, HEAD"));
+        assert_eq!(allowed("POST", &format!("/jobs/{ID}/result")).as_deref(), Some("GET, HEAD"));
         assert_eq!(Route::of("PATCH", &format!("/jobs/{ID}")).unwrap_err().status, 405);
     }
 }

@@ -104,7 +104,8 @@ async fn make<P: Acceptor>(
         metadata: draft.wishes.metadata,
         created_at: job_id.created_at(),
     };
-    let key = new_key(ports, caller, print, (&accepted.poll_url, &answer.body));
+    let key =
+        new_key(ports, caller, print, (&accepted.poll_url, &answer.body), job_id.created_at());
     let new = NewJobs { batch: None, jobs: &[job], key: key.as_ref() };
     let before = accept(ports, &caller.tenant, new).await?;
     Ok(before.map_or(Made::New(answer), Made::Before))

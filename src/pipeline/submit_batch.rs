@@ -17,7 +17,7 @@ use crate::scheduler::Demoted;
 use bytes::Bytes;
 use futures_util::Stream;
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 use utoipa::ToSchema;
 
 /// The answer to `POST /batches`.
@@ -39,6 +39,9 @@ pub(super) struct BatchAccepted<'a> {
 struct AcceptedFile<'a> {
     job_id: JobId,
     index: u32,
+    /// Absent in the answer to a request that is sent again after the file was
+    /// purged.
+    #[schema(required = false)]
     filename: &'a str,
 }
 
@@ -100,7 +103,8 @@ async fn make<P: Acceptor>(
         jobs: form.files.iter().map(AcceptedFile::from).collect(),
     };
     let answer = Answer::json(202, &accepted)?.with("location", &accepted.poll_url);
-    let key = new_key(ports, caller, print, (&accepted.poll_url, &answer.body));
+    let key =
+        new_key(ports, caller, print, (&accepted.poll_url, &answer.body), batch_id.created_at());
     let new = NewJobs { batch: Some(&batch), jobs: &jobs, key: key.as_ref() };
     let before = accept(ports, &caller.tenant, new).await?;
     Ok(before.map_or(Made::New(answer), Made::Before))
@@ -198,15 +202,18 @@ fn wishes(fields: &Fields) -> Result<Wishes, Problem> {
             wishes.set(name, &json)?;
         }
     }
-    let json = [
-        ("maxTokens", &fields.max_tokens),
-        ("deadlineSeconds", &fields.deadline_seconds),
-        ("metadata", &fields.metadata),
-    ];
-    for (name, text) in json {
+    let numbers =
+        [("maxTokens", &fields.max_tokens), ("deadlineSeconds", &fields.deadline_seconds)];
+    for (name, text) in numbers {
         if let Some(text) = text {
-            wishes.set(name, text)?;
+            // What is no number is refused as the text it is.
+            let number =
+                text.trim().parse::<u64>().map_or_else(|_| text.as_str().into(), Value::from);
+            wishes.set(name, &number.to_string())?;
         }
+    }
+    if let Some(json) = &fields.metadata {
+        wishes.set("metadata", json)?;
     }
     Ok(wishes)
 }

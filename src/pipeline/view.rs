@@ -238,13 +238,33 @@ impl BatchStatus {
 }
 
 /// When it is worth asking again about something unfinished: soon while it is
-/// young, seldom once it has waited long.
+/// young, seldom once it has waited long, and not before it is to start.
 #[must_use]
-pub fn ask_again(created: Timestamp, now: Timestamp) -> Span {
-    now.since(created).scaled(1, 10).max(Span::from_secs(1)).min(Span::from_secs(30))
+pub fn ask_again(created: Timestamp, now: Timestamp, starts: Option<Timestamp>) -> Span {
+    let waits = starts.map_or(Span::ZERO, |starts| starts.since(now));
+    let young = now.since(created).scaled(1, 10).max(Span::from_secs(1));
+    young.max(waits).min(Span::from_secs(30))
 }
 
 fn error_of(row: &JobRow) -> Option<JobError> {
     let kind = row.error_type.as_deref()?;
     Some(JobError::new(kind, row.error_message.as_deref().unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_starts_later_is_asked_for_later() {
+        let at = |second| Timestamp::from_millis(second * 1_000);
+        let seconds = |now, starts: Option<u64>| {
+            ask_again(at(0), at(now), starts.map(at)).as_secs_rounded_up()
+        };
+        assert_eq!([seconds(0, None), seconds(50, None), seconds(900, None)], [1, 5, 30]);
+        assert_eq!(
+            [seconds(0, Some(12)), seconds(50, Some(52)), seconds(0, Some(600))],
+            [12, 5, 30]
+        );
+    }
 }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { assertProblem } from './support/assertions.mjs';
 import { replyOf, stage } from './support/stage.mjs';
 
@@ -29,18 +31,56 @@ test('a path that nobody knows is not found', async () => {
 
 test('a method that a path does not answer to is told the right one', async () => {
   for (const [method, path, allow] of [
-    ['PUT', '/jobs', 'POST, GET'],
-    ['DELETE', '/jobs', 'POST, GET'],
-    ['POST', `/jobs/${UNKNOWN}`, 'GET, DELETE'],
-    ['PUT', `/jobs/${UNKNOWN}/result`, 'GET'],
-    ['PATCH', '/batches', 'POST, GET'],
-    ['PATCH', `/batches/${UNKNOWN}`, 'GET, DELETE'],
-    ['POST', '/healthz', 'GET'],
+    ['PUT', '/jobs', 'POST, GET, HEAD'],
+    ['DELETE', '/jobs', 'POST, GET, HEAD'],
+    ['POST', `/jobs/${UNKNOWN}`, 'GET, DELETE, HEAD'],
+    ['PUT', `/jobs/${UNKNOWN}/result`, 'GET, HEAD'],
+    ['PATCH', '/batches', 'POST, GET, HEAD'],
+    ['PATCH', `/batches/${UNKNOWN}`, 'GET, DELETE, HEAD'],
+    ['POST', '/healthz', 'GET, HEAD'],
   ]) {
     const reply = await acme.request(method, path);
     assertProblem(reply, { status: 405, type: 'method-not-allowed', detail: allow });
     assert.equal(reply.headers.get('allow'), allow, `${method} ${path}`);
   }
+});
+
+// `?nope=1` is refused with the list of what is allowed.
+test('every route takes the parameters of its description, and no other', async () => {
+  const description = JSON.parse(readFileSync(new URL('../../docs/openapi.json', import.meta.url)));
+  const ids = { job: UNKNOWN, batch: UNKNOWN, tenant: 'acme', prefix: 'cpk_none' };
+  let asked = 0;
+  for (const [path, item] of Object.entries(description.paths).filter(([path]) => path !== '/healthz')) {
+    for (const [verb, { parameters }] of Object.entries(item)) {
+      const target = path.replaceAll(/\{(\w+)\}/g, (_, name) => ids[name]);
+      const caller = path.startsWith('/admin') ? world.admin : acme;
+      const reply = await caller.request(verb.toUpperCase(), `${target}?nope=1`);
+      assertProblem(reply, { status: 400, type: 'invalid-request', field: 'nope' });
+      const allowed = reply.body.detail.split('allowed are ')[1]?.split(', ') ?? [];
+      const described = (parameters ?? []).filter((parameter) => parameter.in === 'query').map(({ name }) => name);
+      assert.deepEqual(allowed.sort(), described.sort(), `${verb} ${path}`);
+      asked += 1;
+    }
+  }
+  assert.equal(asked, 17);
+});
+
+test('an empty parameter is refused: a variable may not be set', async () => {
+  for (const [method, target, field] of [
+    ['GET', '/jobs?cursor=', 'cursor'],
+    ['GET', '/batches?status=', 'status'],
+    ['DELETE', `/jobs/${UNKNOWN}?purge`, 'purge'],
+    ['DELETE', `/batches/${UNKNOWN}?purge=`, 'purge'],
+    ['GET', `/jobs/${UNKNOWN}/result?format=`, 'format'],
+  ]) {
+    assertProblem(await acme.request(method, target), { status: 400, field, detail: 'empty' });
+  }
+});
+
+test('a compressed body is told to come as it is', async () => {
+  const send = (body, headers) => acme.post('/jobs', body, { 'content-encoding': 'gzip', ...headers });
+  assertProblem(await send(gzipSync('{"prompt":"x"}')), { status: 415, type: 'unsupported-type', detail: 'gzip' });
+  assert.equal((await send('{"prompt":"x"}', { 'content-encoding': 'identity' })).status, 202);
 });
 
 test('an id that is unknown is not found on every route', async () => {

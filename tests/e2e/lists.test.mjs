@@ -17,9 +17,9 @@ test('pages lead from the newest job to the oldest while jobs are added', async 
   const tenant = await world.tenant('pages');
   const ids = await submitted(tenant, 7);
   const seen = [];
-  let cursor = '';
+  let cursor;
   do {
-    const page = await list(tenant, '/jobs', { limit: 3, cursor });
+    const page = await list(tenant, '/jobs', { limit: 3, ...(cursor && { cursor }) });
     seen.push(...page.jobs.map(({ jobId }) => jobId));
     cursor = page.nextCursor;
     await tenant.accepted({ prompt: `added after ${seen.length}` });

@@ -52,6 +52,23 @@ test('a purged batch loses its files, its answers and its prompt', async () => {
   assert.deepEqual((await purge(acme, `/batches/${batchId}`)).body, reply.body, 'again');
 });
 
+test('a request sent again after a purge makes nothing, and tells no file name', async () => {
+  const files = ['a', 'b'].map((name) => ({ name: `secret ${name}.pdf`, bytes: makePdf(`again ${name}`) }));
+  const send = () => acme.submitFiles(files, {}, { 'idempotency-key': 'purged' });
+  const { body: first } = await send();
+  await acme.untilBatchEnded(first.batchId);
+  const named = async () => (await send()).body.jobs.map(({ filename }) => filename);
+  assert.deepEqual(await named(), ['secret a.pdf', 'secret b.pdf']);
+  const [{ jobId }] = first.jobs;
+  assert.equal((await purge(acme, `/jobs/${jobId}`)).status, 200);
+  assert.deepEqual(await named(), [undefined, 'secret b.pdf']);
+  assert.equal((await purge(acme, `/batches/${first.batchId}`)).status, 200);
+  const again = await send();
+  assert.equal(again.headers.get('idempotent-replayed'), 'true');
+  const jobs = first.jobs.map(({ filename, ...rest }) => rest);
+  assert.deepEqual(again.body, { ...first, jobs });
+});
+
 test('what has not ended is refused, and ends as if nobody had asked', async () => {
   const id = await world.whileHeld(async () => {
     const job = await acme.accepted({ prompt: 'purged too early' });

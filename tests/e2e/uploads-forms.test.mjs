@@ -95,6 +95,9 @@ for (const [what, type, body, problem] of [
   ['a form without a boundary', 'multipart/form-data', 'x', { status: 400, detail: 'boundary' }],
   ['another boundary than it says', 'multipart/form-data; boundary=other', formOf([good()]), { status: 400, detail: 'cut off or malformed' }],
   ['an empty body', FORM_TYPE, '', { status: 400, detail: 'cut off' }],
+  ['a number in words', FORM_TYPE, formOf([good()], { maxTokens: 'many' }), { status: 400, field: 'maxTokens', detail: 'a whole number from 1 to 1000000' }],
+  ['a fraction of a second', FORM_TYPE, formOf([good()], { deadlineSeconds: '1.5' }), { status: 400, field: 'deadlineSeconds', detail: 'a whole number from 1 to' }],
+  ['a control character in a name', FORM_TYPE, formOf([{ ...good(), name: 'a\u0000b.pdf' }]), { status: 400, detail: 'control character' }],
   ['a part without a name', FORM_TYPE, formOf([good()]).toString('latin1').replace('; name="files"', ''), { status: 400, detail: 'no name' }],
 ]) {
   test(`a batch of ${what} is refused and leaves nothing behind`, async () => {

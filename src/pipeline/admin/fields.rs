@@ -4,7 +4,9 @@ use crate::pipeline::field::{kind, number, text};
 use crate::pipeline::problem::Problem;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
+use std::fmt;
 use std::pin::pin;
 
 /// The whole body of a request, as text.
@@ -47,13 +49,36 @@ pub(super) fn read(body: &str, allowed: &[&str]) -> Result<Fields, Problem> {
         let kind = kind(&value);
         return Err(Problem::invalid(format!("the body must be a JSON object, not {kind}")));
     };
-    match fields.keys().find(|name| !allowed.contains(&name.as_str())) {
+    if let Some(name) = fields.keys().find(|name| !allowed.contains(&name.as_str())) {
+        let detail = format!("unknown field `{name}`; allowed are {}", known(allowed));
+        return Err(Problem::field(name, detail));
+    }
+    match allowed.iter().find(|name| sent_twice(body, name)) {
         None => Ok(fields),
-        Some(name) => {
-            let detail = format!("unknown field `{name}`; allowed are {}", known(allowed));
-            Err(Problem::field(name, detail))
+        Some(name) => Err(Problem::field(*name, format!("the field `{name}` was sent twice"))),
+    }
+}
+
+/// Whether an object has a field more than once; the last one would count.
+fn sent_twice(body: &str, name: &str) -> bool {
+    struct Count<'a>(&'a str);
+    impl<'de> Visitor<'de> for Count<'_> {
+        type Value = usize;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<usize, M::Error> {
+            let mut count = 0;
+            while let Some((name, IgnoredAny)) = map.next_entry::<String, _>()? {
+                count += usize::from(name == self.0);
+            }
+            Ok(count)
         }
     }
+    let mut body = serde_json::Deserializer::from_str(body);
+    body.deserialize_map(Count(name)).is_ok_and(|count| count > 1)
 }
 
 /// Takes the id a new tenant is to have.
@@ -62,7 +87,8 @@ pub(super) fn read(body: &str, allowed: &[&str]) -> Result<Fields, Problem> {
 ///
 /// 400 that says what is allowed.
 pub(super) fn take_tenant(fields: &mut Fields) -> Result<TenantId, Problem> {
-    let given = fields.remove("tenantId").unwrap_or_default();
+    let missing = || Problem::field("tenantId", "`tenantId` is missing; a tenant needs one");
+    let given = fields.remove("tenantId").ok_or_else(missing)?;
     let id = TenantId::try_from(text("tenantId", &given)?.to_owned());
     id.map_err(|_| {
         let detail = "`tenantId` must be 1 to 64 lower-case letters, digits or dashes";

@@ -26,9 +26,9 @@ pub fn authorize(
     token: Option<&str>,
 ) -> Result<(), Problem> {
     let token = token.map(str::trim).filter(|token| token.len() >= SHORTEST_TOKEN);
-    let given = key_of(&header).ok_or_else(Problem::unauthorized)?;
+    let given = key_of(&header).ok_or_else(Problem::no_operator)?;
     let fits = |token| KeyHash::of(&given).matches(&KeyHash::of(token).to_hex());
-    if token.is_some_and(fits) { Ok(()) } else { Err(Problem::unauthorized()) }
+    if token.is_some_and(fits) { Ok(()) } else { Err(Problem::no_operator()) }
 }
 
 /// Answers an operator, whose token has been checked.
@@ -40,6 +40,7 @@ pub async fn answer<P>(ports: &P, route: AdminRoute, query: &Query, body: &str) 
 where
     P: Database + Ambient,
 {
+    check(&route, query)?;
     match route {
         AdminRoute::CreateTenant => tenants::create(ports, body).await,
         AdminRoute::ListTenants => tenants::list(ports, query).await,
@@ -49,6 +50,19 @@ where
         AdminRoute::ListKeys(tenant) => keys::list(ports, &tenant, query).await,
         AdminRoute::RevokeKey(tenant, prefix) => keys::revoke(ports, &tenant, &prefix).await,
         AdminRoute::Audit => audit::list(ports, query).await,
+    }
+}
+
+/// Whether the URL says nothing that the route has no use for.
+fn check(route: &AdminRoute, query: &Query) -> Result<(), Problem> {
+    match route {
+        AdminRoute::CreateTenant
+        | AdminRoute::Tenant(_)
+        | AdminRoute::ChangeTenant(_)
+        | AdminRoute::CreateKey(_)
+        | AdminRoute::RevokeKey(..) => query.only(&[]),
+        // Read by those who answer, and checked there.
+        AdminRoute::ListTenants | AdminRoute::ListKeys(_) | AdminRoute::Audit => Ok(()),
     }
 }
 
@@ -91,7 +105,7 @@ mod tests {
             found.map(|(_, value)| (*value).to_owned())
         };
         let authorized = authorize(header, token);
-        assert!(authorized.is_ok() || authorized == Err(Problem::unauthorized()));
+        assert!(authorized.is_ok() || authorized == Err(Problem::no_operator()));
         authorized.is_ok()
     }
 

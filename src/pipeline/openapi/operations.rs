@@ -93,7 +93,7 @@ fn tenants() -> Vec<Operation> {
             .refuses(&[400, 401]),
         get("/admin/tenants/:tenant", "readTenant", "A tenant")
             .answers(&[(200, "Tenant")])
-            .refuses(&[401, 404]),
+            .refuses(&[400, 401, 404]),
         on("PATCH", "/admin/tenants/:tenant", "changeTenant", "Change a tenant, or suspend it")
             .body("application/json", "TenantChange")
             .answers(&[(200, "Tenant")])
@@ -113,7 +113,7 @@ fn keys() -> Vec<Operation> {
             .refuses(&[400, 401, 404]),
         on("DELETE", "/admin/tenants/:tenant/keys/:prefix", "revokeKey", "Revoke a key")
             .answers(&[(200, "Key")])
-            .refuses(&[401, 404]),
+            .refuses(&[400, 401, 404]),
         get("/admin/audit", "readAudit", "What operators changed, the newest first")
             .takes(parameters::of_audit())
             .answers(&[(200, "Audit")])

@@ -1,6 +1,6 @@
 //! Requests that named an `Idempotency-Key`, and their first answers.
-use super::{statement, text};
-use crate::domain::{TenantId, Timestamp};
+use super::{list, statement, text};
+use crate::domain::{BatchId, JobId, TenantId, Timestamp};
 use crate::pipeline::ports::{Statement, Value};
 use serde::Deserialize;
 
@@ -69,6 +69,24 @@ pub fn forget_keys(before: Timestamp, most: u32) -> Statement {
     let values = [Value::Integer(before.as_millis()), Value::Integer(most.into())];
     statement(FORGET_KEYS, values)
 }
+
+/// Removes the names of these files from what a request was told that made
+/// this batch: the request stays made, and its key taken.
+#[must_use]
+pub fn forget_names(tenant: &TenantId, batch: BatchId, jobs: &[JobId]) -> Statement {
+    let made = Value::Integer(batch.created_at().as_millis());
+    let location = format!("/batches/{batch}");
+    statement(FORGET_NAMES, [text(tenant), made, text(&location), list(jobs)])
+}
+
+/// The moment in a batch's id is the one its key was taken: an index leads
+/// there.
+const FORGET_NAMES: &str = "
+UPDATE idempotency SET answer = json_set(answer, '$.jobs',
+  (SELECT json_group_array(json(iif(file.value->>'jobId' IN (SELECT value FROM json_each(?4)),
+                                    json_remove(file.value, '$.filename'), file.value)))
+   FROM json_each(answer, '$.jobs') AS file))
+WHERE created_at = ?2 AND tenant_id = ?1 AND location = ?3";
 
 const FIND_KEY: &str = "
 SELECT json_object('fingerprint', fingerprint, 'location', location, 'answer', answer) AS row

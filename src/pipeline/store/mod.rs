@@ -22,7 +22,7 @@ pub use audit::{AuditRow, audit_before};
 pub use cancel::{cancel_batch, cancel_job};
 pub use ending::{Claim, Claimed, Ended, Ending, claim, dead_letter, finish};
 pub use job_row::{BatchRow, JobRow, batch_jobs, find_batch, find_job};
-pub use keys_used::{Earlier, NewKey, find_key, forget_keys};
+pub use keys_used::{Earlier, NewKey, find_key, forget_keys, forget_names};
 pub use list::{JobsOf, Page, list_batches, list_jobs};
 pub use new_job::{NewBatch, NewJob, NewJobs, insert, remove};
 pub use reading::{

@@ -98,6 +98,6 @@ fn refusal(error: Error) -> Problem {
     let cause: String = error.to_string().chars().take(200).collect();
     Problem::invalid(format!(
         "the form is cut off or malformed ({cause}): every line of its framing must end with CRLF, \
-         and the last one with `--` before it"
+         the last one with `--` before it, and no header of a part may hold a control character"
     ))
 }
