@@ -7,7 +7,7 @@ mod store_world;
 
 use claude_pipeline::domain::{BatchId, JobId, JobStatus, Priority};
 use claude_pipeline::pipeline::list;
-use claude_pipeline::pipeline::store::{self, NewJob, NewJobs};
+use claude_pipeline::pipeline::store::{self, Listed, NewJob, NewJobs};
 use futures_executor::block_on;
 use lists_world::{Stores, body, caller, ids, made_at, moment, new_batch, query};
 use proptest::prelude::*;
@@ -22,6 +22,12 @@ struct Known {
     priority: Priority,
     user: Option<&'static str>,
     batch: Option<BatchId>,
+}
+
+impl Known {
+    fn place(&self) -> Listed<JobId> {
+        Listed { at: moment(self.second), id: self.id }
+    }
 }
 
 /// What is asked for.
@@ -47,6 +53,8 @@ enum Step {
 #[derive(Clone, Debug)]
 struct Seed {
     second: u64,
+    /// So long it was on its way: its id is as much older.
+    upload: u64,
     priority: Priority,
     user: Option<&'static str>,
     batch: bool,
@@ -79,7 +87,8 @@ impl World {
             batch_index: batch.and(u32::try_from(number).ok()),
             priority: seed.priority,
             user_id: seed.user.map(str::to_owned),
-            ..made_at(seed.second, number)
+            created_at: moment(seed.second),
+            ..made_at(seed.second.saturating_sub(seed.upload), number)
         };
         self.stores.insert(std::slice::from_ref(&job));
         let Seed { second, priority, user, .. } = *seed;
@@ -105,7 +114,7 @@ impl World {
     }
 
     /// What fits, the newest first.
-    fn fitting(&self, asked: &Asked) -> Vec<JobId> {
+    fn fitting(&self, asked: &Asked) -> Vec<Listed<JobId>> {
         let fits = |job: &&Known| {
             asked.status.is_none_or(|status| status == job.status)
                 && asked.priority.is_none_or(|priority| priority == job.priority)
@@ -114,12 +123,16 @@ impl World {
                 && asked.after.is_none_or(|after| job.second >= after)
                 && asked.before.is_none_or(|before| job.second < before)
         };
-        let mut ids: Vec<_> = self.jobs.iter().filter(fits).map(|job| job.id).collect();
-        ids.sort_unstable_by(|a, b| b.cmp(a));
-        ids
+        let mut found: Vec<_> = self.jobs.iter().filter(fits).map(Known::place).collect();
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        found
     }
 
-    fn page(&self, asked: &Asked, cursor: Option<JobId>) -> (Vec<JobId>, Option<JobId>) {
+    fn page(
+        &self,
+        asked: &Asked,
+        cursor: Option<Listed<JobId>>,
+    ) -> (Vec<Listed<JobId>>, Option<Listed<JobId>>) {
         let mut words = vec![format!("limit={}", asked.limit)];
         words.extend(asked.status.map(|status| format!("status={}", status.as_str())));
         words.extend(asked.priority.map(|priority| format!("priority={priority}")));
@@ -130,7 +143,8 @@ impl World {
         words.extend(cursor.map(|cursor| format!("cursor={cursor}")));
         let said =
             body(block_on(list::jobs(&self.stores, &caller("acme"), &query(&words.join("&")))));
-        let page = ids(&said, "jobs", "jobId").iter().map(|id| id.parse().unwrap()).collect();
+        let of = |id: &String| self.jobs.iter().find(|job| job.id.to_string() == *id).unwrap();
+        let page = ids(&said, "jobs", "jobId").iter().map(|id| of(id).place()).collect();
         (page, said["nextCursor"].as_str().map(|cursor| cursor.parse().unwrap()))
     }
 }
@@ -155,8 +169,9 @@ fn perhaps<T: Clone + std::fmt::Debug + 'static>(
 }
 
 fn seed() -> impl Strategy<Value = Seed> {
-    (0_u64..30, priority(), user(), prop::bool::weighted(0.3))
-        .prop_map(|(second, priority, user, batch)| Seed { second, priority, user, batch })
+    (0_u64..30, 0_u64..9, priority(), user(), prop::bool::weighted(0.3)).prop_map(
+        |(second, upload, priority, user, batch)| Seed { second, upload, priority, user, batch },
+    )
 }
 
 fn asked() -> impl Strategy<Value = Asked> {

@@ -41,12 +41,28 @@ fn the_newest_come_first_and_a_cursor_leads_on_to_the_end() {
     let first = listed(&stores, "acme", "");
     assert_eq!(first["jobs"].as_array().unwrap().len(), 20);
     let cursor = first["nextCursor"].as_str().unwrap();
-    assert_eq!(cursor, ids[19]);
+    assert_eq!(cursor, format!("{:015}-{}", 6_000, ids[19]));
     let second = listed(&stores, "acme", &format!("cursor={cursor}"));
     assert_eq!(lists_world::ids(&second, "jobs", "jobId"), ids[20..]);
     assert_eq!(second.get("nextCursor"), None);
     assert_eq!(listed(&stores, "acme", "limit=25").get("nextCursor"), None, "nothing is left");
     assert_eq!(jobs(&stores, "limit=1"), ids[..1]);
+}
+
+#[test]
+fn what_was_long_on_its_way_is_as_new_as_its_acceptance() {
+    let stores = Stores::new();
+    let slow = NewJob { created_at: lists_world::moment(9), ..made_at(1, 1) };
+    let quick = made_at(5, 2);
+    stores.insert(std::slice::from_ref(&quick));
+    let first = jobs(&stores, "");
+    stores.insert(std::slice::from_ref(&slow));
+    let [slow, quick] = [slow, quick].map(|job| job.job_id.to_string());
+    assert_eq!(first, std::slice::from_ref(&quick));
+    assert_eq!(jobs(&stores, ""), [slow.clone(), quick.clone()]);
+    let cursor = format!("cursor={:015}-{quick}", 5_000);
+    assert_eq!(jobs(&stores, &cursor), [""; 0], "nothing slips in behind what was told");
+    assert_eq!(jobs(&stores, "createdAfter=1970-01-01T00:00:06Z"), [slow]);
 }
 
 #[test]
@@ -85,7 +101,8 @@ fn jobs_are_found_by_label_and_by_batch() {
     assert_eq!((of(""), of("&status=pending"), of("&priority=critical")), (3, 2, 0));
     assert_eq!((of("&userId=u"), of("&userId=ann"), of("&limit=2")), (3, 0, 2));
     let page = jobs(&stores, &format!("batch={batch}&limit=2"));
-    let rest = jobs(&stores, &format!("batch={batch}&cursor={}", page[1]));
+    let cursor = format!("{:015}-{}", 4_000, page[1]);
+    let rest = jobs(&stores, &format!("batch={batch}&cursor={cursor}"));
     assert_eq!(rest.len(), 1);
 }
 
@@ -98,7 +115,7 @@ fn a_range_of_time_begins_with_its_first_moment_and_ends_before_its_last() {
     let created = listed(&stores, "acme", &asked)["jobs"][1]["createdAt"].clone();
     let since = jobs(&stores, &format!("createdAfter={}", created.as_str().unwrap()));
     assert_eq!(since.last(), Some(&ids[1]), "what an answer said can be asked for");
-    let paged = format!("createdBefore={}&cursor={}", at(4), ids[1]);
+    let paged = format!("createdBefore={}&cursor={:015}-{}", at(4), 2_000, ids[1]);
     assert_eq!(jobs(&stores, &paged), ids[..1], "the cursor and the range both bound");
 }
 
@@ -151,7 +168,7 @@ fn batches_are_listed_with_their_counts() {
     assert_eq!(found("createdAfter=1970-01-01T00:00:02Z"), [new.to_string()]);
     assert_eq!(found("createdBefore=1970-01-01T00:00:02Z&status=processing"), [""; 0]);
     assert_eq!(found("limit=1"), [new.to_string()]);
-    assert_eq!(found(&format!("cursor={new}")), [old.to_string()]);
+    assert_eq!(found(&format!("cursor={:015}-{new}", 2_000)), [old.to_string()]);
 }
 
 #[test]
@@ -185,7 +202,7 @@ fn tenants_are_walls() {
     assert_eq!(jobs(&stores, "").len(), ids.len());
     assert_eq!(jobs(&stores, &format!("batch={batch}")), [""; 0], "a foreign batch has no jobs");
     assert_eq!(listed(&stores, "bolt", "")["jobs"].as_array().unwrap().len(), 2);
-    let cursor = &ids[2];
+    let cursor = format!("{:015}-{}", 3_000, ids[2]);
     let behind = listed(&stores, "bolt", &format!("cursor={cursor}"));
     assert_eq!(behind["jobs"].as_array().unwrap().len(), 0, "a foreign cursor opens nothing");
     for asked in ["", "status=ended", "status=processing"] {

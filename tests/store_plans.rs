@@ -4,9 +4,9 @@
 #[path = "store_world/mod.rs"]
 mod store_world;
 
-use claude_pipeline::domain::{Entropy, JobStatus, Priority, TenantId};
+use claude_pipeline::domain::{Entropy, JobId, JobStatus, Priority, TenantId};
 use claude_pipeline::pipeline::ports::Statement;
-use claude_pipeline::pipeline::store::{self, JobsOf, KeyHash, NewJobs, Page};
+use claude_pipeline::pipeline::store::{self, JobsOf, KeyHash, Listed, NewJobs, Page};
 use store_world::{Store, all, at, batch, batch_id, claim, ending, job_id, key, lease, tenant};
 
 #[test]
@@ -60,7 +60,7 @@ fn old_jobs_are_found_by_their_age() {
 #[test]
 fn the_sweep_begins_where_it_stopped() {
     let store = Store::with_batch(&[1, 2, 3]);
-    let statement = store::unfinished_after(Some(job_id(2)), at(9), 1_000);
+    let statement = store::unfinished_after(Some(place(2)), at(9), 1_000);
     let plan = store.sqlite.plan(&statement).unwrap();
     let search = plan.iter().find(|line| line.contains("jobs")).unwrap();
     assert!(search.starts_with("SEARCH jobs USING INDEX"), "{plan:?}");
@@ -86,12 +86,12 @@ fn scans_a_table(line: &str) -> bool {
 /// What a list is of, how it is read, and the index it is read from.
 fn lists(acme: &TenantId) -> [(&'static str, Statement, &'static str); 6] {
     let (priority, limit) = (Some(Priority::Batch), 21);
-    let (from, below) = (Some(job_id(1)), Some(job_id(9)));
+    let place = |second| Some(store::beginning(at(second)));
+    let (from, below) = (place(1), place(9));
     let page = Page { tenant: acme, priority, from, below, limit };
     let jobs = |of| store::list_jobs(&page, &of);
     let user = JobsOf { user_id: Some("u"), ..JobsOf::default() };
     let batch = JobsOf { batch: Some(batch_id()), ..JobsOf::default() };
-    let page = Page { tenant: acme, priority, from: None, below: None, limit };
     let batches = |ended| store::list_batches(&page, ended);
     [
         ("jobs", jobs(JobsOf::default()), JOBS_BY_TENANT),
@@ -104,11 +104,11 @@ fn lists(acme: &TenantId) -> [(&'static str, Statement, &'static str); 6] {
 }
 
 const JOBS_BY_TENANT: &str = "COVERING INDEX jobs_by_tenant \
-    (tenant_id=? AND status=? AND priority=? AND job_id>? AND job_id<?)";
+    (tenant_id=? AND status=? AND priority=? AND listed>? AND listed<?)";
 const JOBS_BY_USER: &str = "COVERING INDEX jobs_by_user \
-    (tenant_id=? AND user_id=? AND status=? AND priority=? AND job_id>? AND job_id<?)";
+    (tenant_id=? AND user_id=? AND status=? AND priority=? AND listed>? AND listed<?)";
 const BATCHES_BY_TENANT: &str = "COVERING INDEX batches_by_tenant \
-    (tenant_id=? AND priority=? AND batch_id>? AND batch_id<?)";
+    (tenant_id=? AND priority=? AND listed>? AND listed<?)";
 const UNFINISHED: &str = "INDEX jobs_by_tenant (tenant_id=? AND status=? AND priority=?)";
 
 fn hot() -> Vec<(&'static str, Statement)> {
@@ -120,7 +120,7 @@ fn hot() -> Vec<(&'static str, Statement)> {
         ("dead_letter", store::dead_letter(&[job_id(1)], at(9))),
         ("revoke", store::revoke(&[lease(1, 1)])),
         ("standings", store::standings(&[job_id(1)])),
-        ("unfinished_after", store::unfinished_after(Some(job_id(1)), at(9), 10)),
+        ("unfinished_after", store::unfinished_after(Some(place(1)), at(9), 10)),
         ("unfinished_after, from the beginning", store::unfinished_after(None, at(9), 10)),
         ("find_job", store::find_job(&acme, job_id(1))),
         ("find_batch", store::find_batch(&acme, batch_id())),
@@ -131,6 +131,7 @@ fn hot() -> Vec<(&'static str, Statement)> {
         ("cancel_batch", store::cancel_batch(&acme, batch_id(), at(9))),
         ("purge_jobs", store::purge_jobs(&acme, &[job_id(1)], at(9))),
         ("purge_batch", store::purge_batch(&acme, batch_id())),
+        ("forget_names", store::forget_names(&acme, batch_id(), &[job_id(1)])),
         ("ended_before", store::ended_before(at(9), 1_000)),
         ("unwanted", store::unwanted(&[job_id(1)])),
         ("tenant_of_key", store::tenant_of_key(KeyHash::of("k"))),
@@ -144,6 +145,10 @@ fn hot() -> Vec<(&'static str, Statement)> {
     hot.extend(store::remove(new).into_iter().map(|one| ("remove", one)));
     hot.extend(operators());
     hot
+}
+
+fn place(number: u64) -> Listed<JobId> {
+    Listed { at: at(1), id: job_id(number) }
 }
 
 fn operators() -> Vec<(&'static str, Statement)> {

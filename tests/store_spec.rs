@@ -6,7 +6,7 @@ mod store_world;
 use claude_pipeline::domain::{Entropy, JobStatus};
 use claude_pipeline::pipeline::ports::PortError;
 use claude_pipeline::pipeline::store::{self, Claimed, Ended, JobRow, Tenant, Unfinished};
-use claude_pipeline::pipeline::store::{KeyHash, Revoked, Standing};
+use claude_pipeline::pipeline::store::{KeyHash, Listed, Revoked, Standing};
 use store_world::{Store, all, at, batch_id, claim, ending, job, job_id, tenant};
 
 #[test]
@@ -162,7 +162,7 @@ fn unfinished_jobs_come_in_stretches_even_if_all_came_at_once() {
         let rows = store.run(vec![store::unfinished_after(cursor, at(5), 2)]);
         let stretch: Vec<Unfinished> = rows[0].read().unwrap();
         seen.extend(stretch.iter().map(|job| job.job_id));
-        cursor = stretch.last().map(|job| job.job_id);
+        cursor = stretch.last().map(|job| Listed { at: job.created_at, id: job.job_id });
         if stretch.len() < 2 {
             break;
         }

@@ -21,13 +21,6 @@ macro_rules! uuid_v7 {
                 Self(uuid_v7(now, chance))
             }
 
-            /// The first id of a moment: every id made since then sorts behind
-            /// it, or is it.
-            #[must_use]
-            pub fn first_of(moment: Timestamp) -> Self {
-                Self::new(moment, [Entropy(0); 2])
-            }
-
             /// When the id was made.
             #[must_use]
             pub fn created_at(self) -> Timestamp {
@@ -151,9 +144,6 @@ mod tests {
         assert_eq!(late.created_at(), Timestamp::from_millis(1_001));
         assert_eq!(early.to_string().as_bytes()[14], b'7');
         assert_eq!(early.to_string().parse(), Ok(early));
-        let first = JobId::first_of(Timestamp::from_millis(1_001));
-        assert!(early < first && first <= late, "{first}");
-        assert_eq!(first.created_at(), late.created_at());
     }
 
     #[test]

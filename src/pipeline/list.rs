@@ -1,19 +1,20 @@
 //! `GET /jobs` and `GET /batches`: pages, the newest first.
 //!
-//! A page ends at an id, and the next begins below it. Ids sort by creation, so
-//! what is added meanwhile comes before the first page, and nothing is told
-//! twice or left out. The moment in an id is the row's `createdAt`: a range of
-//! time is a range of ids.
+//! A page ends at a place, and the next begins below it. Places are in the order
+//! of acceptance, so what is added meanwhile comes before the first page, and
+//! nothing is told twice or left out. (The order of ids would not do: a job has
+//! its id before its upload.)
 use super::answer::{Answer, Answered};
 use super::caller::Caller;
 use super::ports::{Ambient, Database};
 use super::problem::Problem;
 use super::query::{Query, cut};
 use super::read::ask;
-use super::store::{self, BatchRow, JobRow, JobsOf, Page};
+use super::store::{self, BatchRow, JobRow, JobsOf, Listed, Page, beginning};
 use super::view::{BatchStatus, BatchSummary, JobView};
 use crate::domain::{BatchId, JobId, JobStatus, Priority, Timestamp};
 use serde::Serialize;
+use std::fmt;
 use std::str::FromStr;
 use utoipa::ToSchema;
 
@@ -23,7 +24,7 @@ use utoipa::ToSchema;
 pub(super) struct Jobs {
     jobs: Vec<JobView>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<JobId>,
+    next_cursor: Option<String>,
 }
 
 /// The answer to `GET /batches`.
@@ -32,7 +33,7 @@ pub(super) struct Jobs {
 pub(super) struct Batches {
     batches: Vec<BatchSummary>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<BatchId>,
+    next_cursor: Option<String>,
 }
 
 /// A page of the tenant's jobs.
@@ -52,7 +53,7 @@ pub async fn jobs<P: Database + Ambient>(ports: &P, caller: &Caller, query: &Que
         "cursor",
     ])?;
     let limit = query.limit()?;
-    let page = page(caller, query, limit, JobId::first_of)?;
+    let page = page::<JobId>(caller, query, limit)?;
     let statuses = JobStatus::ALL.map(|status| (status.as_str(), status));
     let of = JobsOf {
         status: query.word("status", &statuses)?,
@@ -61,7 +62,8 @@ pub async fn jobs<P: Database + Ambient>(ports: &P, caller: &Caller, query: &Que
     };
     let rows = ask(ports, vec![store::list_jobs(&page, &of)]).await?;
     let mut rows = store::first::<JobRow>(&rows)?;
-    let next_cursor = cut(&mut rows, limit).map(|last| last.job_id);
+    let last = cut(&mut rows, limit).map(|row| Listed { at: row.created_at, id: row.job_id });
+    let next_cursor = last.map(|place| place.to_string());
     Answer::json(200, &Jobs { jobs: rows.into_iter().map(JobView::from).collect(), next_cursor })
 }
 
@@ -73,31 +75,37 @@ pub async fn jobs<P: Database + Ambient>(ports: &P, caller: &Caller, query: &Que
 pub async fn batches<P: Database + Ambient>(ports: &P, caller: &Caller, query: &Query) -> Answered {
     query.only(&["status", "priority", "createdAfter", "createdBefore", "limit", "cursor"])?;
     let limit = query.limit()?;
-    let page = page(caller, query, limit, BatchId::first_of)?;
+    let page = page::<BatchId>(caller, query, limit)?;
     let ended = query.word("status", &BatchStatus::WORDS)?;
     let rows = ask(ports, vec![store::list_batches(&page, ended)]).await?;
     let mut rows = store::first::<BatchRow>(&rows)?;
-    let next_cursor = cut(&mut rows, limit).map(|last| last.batch_id);
+    let last = cut(&mut rows, limit).map(|row| Listed { at: row.created_at, id: row.batch_id });
+    let next_cursor = last.map(|place| place.to_string());
     let batches = rows.into_iter().map(BatchSummary::from).collect();
     Answer::json(200, &Batches { batches, next_cursor })
 }
 
 /// What both lists ask for; a row more than the page has tells of another page.
-fn page<'a, Id: FromStr + Ord>(
+fn page<'a, Id: FromStr + fmt::Display>(
     caller: &'a Caller,
     query: &Query,
     limit: u32,
-    first_of: impl Fn(Timestamp) -> Id,
-) -> Result<Page<'a, Id>, Problem> {
+) -> Result<Page<'a>, Problem> {
     let priorities = Priority::ALL.map(|priority| (priority.as_str(), priority));
-    let ends = [id(query, "cursor")?, moment(query, "createdBefore")?.map(&first_of)];
+    let cursor = cursor::<Id>(query)?.map(|place| place.to_string());
+    let ends = [cursor, moment(query, "createdBefore")?.map(beginning)];
     Ok(Page {
         tenant: &caller.tenant.tenant_id,
         priority: query.word("priority", &priorities)?,
-        from: moment(query, "createdAfter")?.map(first_of),
+        from: moment(query, "createdAfter")?.map(beginning),
         below: ends.into_iter().flatten().min(),
         limit: limit + 1,
     })
+}
+
+fn cursor<Id: FromStr>(query: &Query) -> Result<Option<Listed<Id>>, Problem> {
+    let wrong = |()| Problem::field("cursor", "`cursor` must be a `nextCursor`, as it was");
+    query.get("cursor").map(|value| value.parse().map_err(wrong)).transpose()
 }
 
 fn id<Id: FromStr>(query: &Query, name: &str) -> Result<Option<Id>, Problem> {

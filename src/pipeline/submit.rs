@@ -102,7 +102,7 @@ async fn make<P: Acceptor>(
         max_output_tokens: draft.max_tokens,
         input: Input::new(caller, keep(ports, settings, job_id, draft.place).await?).to_json(),
         metadata: draft.wishes.metadata,
-        created_at: job_id.created_at(),
+        created_at: ports.now(),
     };
     let key =
         new_key(ports, caller, print, (&accepted.poll_url, &answer.body), job_id.created_at());

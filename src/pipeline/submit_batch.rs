@@ -12,7 +12,7 @@ use super::store::{NewBatch, NewJob, NewJobs};
 use super::templates::Template;
 use super::upload::{self, Fields, Form, Permits, UploadedFile};
 use crate::claude::{Instructions, estimate_pdf};
-use crate::domain::{BatchId, JobId, Origin, Tokens};
+use crate::domain::{BatchId, JobId, Origin, Timestamp, Tokens};
 use crate::scheduler::Demoted;
 use bytes::Bytes;
 use futures_util::Stream;
@@ -93,7 +93,7 @@ async fn make<P: Acceptor>(
     places: &Places<'_, P>,
     (batch_id, form): (BatchId, &Form),
 ) -> Result<Made, Problem> {
-    let (batch, jobs) = Plan::new(settings, form)?.rows(caller, batch_id, form);
+    let (batch, jobs) = Plan::new(settings, form)?.rows(caller, (batch_id, ports.now()), form);
     let poll_url = format!("/batches/{batch_id}");
     let accepted = BatchAccepted {
         batch_id,
@@ -141,7 +141,12 @@ impl Plan {
         Ok(Self { wishes, template: template.name, prompt, model, max_tokens, input_tokens })
     }
 
-    fn rows(&self, caller: &Caller, batch_id: BatchId, form: &Form) -> (NewBatch, Vec<NewJob>) {
+    fn rows(
+        &self,
+        caller: &Caller,
+        (batch_id, created_at): (BatchId, Timestamp),
+        form: &Form,
+    ) -> (NewBatch, Vec<NewJob>) {
         let batch = NewBatch {
             batch_id,
             tenant_id: caller.tenant.tenant_id.clone(),
@@ -150,7 +155,7 @@ impl Plan {
             total: u32::try_from(form.files.len()).unwrap_or(u32::MAX),
             template: self.template.to_owned(),
             prompt: self.prompt.clone(),
-            created_at: batch_id.created_at(),
+            created_at,
         };
         let job = |file| self.job(caller, &batch, file);
         let jobs = form.files.iter().map(job).collect();
@@ -178,7 +183,7 @@ impl Plan {
             max_output_tokens: self.max_tokens.into(),
             input: Input::new(caller, source).to_json(),
             metadata: self.wishes.metadata.clone(),
-            created_at: file.job.created_at(),
+            created_at: batch.created_at,
         }
     }
 

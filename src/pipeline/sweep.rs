@@ -1,7 +1,7 @@
 //! The sweep: jobs that were accepted, but that the scheduler does not know.
 use super::ports::{Ambient, Database, PortResult};
 use super::retry::patiently;
-use super::store::{self, Unfinished};
+use super::store::{self, Listed, Unfinished};
 use crate::domain::{JobId, ModelClass, Span, Tokens, Usage};
 use crate::scheduler::Submission;
 
@@ -10,7 +10,7 @@ pub struct Stretch {
     /// The jobs, ready to be submitted again.
     pub jobs: Vec<Submission>,
     /// Where to go on; `None` at the end, which is the beginning.
-    pub cursor: Option<JobId>,
+    pub cursor: Option<Listed<JobId>>,
 }
 
 /// Reads the next stretch of unfinished jobs: bounded work per run, and the
@@ -19,7 +19,7 @@ pub struct Stretch {
 /// # Errors
 ///
 /// The database did not answer; the cursor stays.
-pub async fn stretch<P>(ports: &P, cursor: Option<JobId>) -> PortResult<Stretch>
+pub async fn stretch<P>(ports: &P, cursor: Option<Listed<JobId>>) -> PortResult<Stretch>
 where
     P: Database + Ambient,
 {
@@ -28,7 +28,8 @@ where
     let rows = patiently(ports, async || ports.batch(vec![statement.clone()]).await).await?;
     let rows = store::first::<Unfinished>(&rows)?;
     let full = rows.len() >= usize::try_from(STRETCH).unwrap_or(usize::MAX);
-    let cursor = rows.last().filter(|_| full).map(|row| row.job_id);
+    let place = |row: &Unfinished| Listed { at: row.created_at, id: row.job_id };
+    let cursor = rows.last().filter(|_| full).map(place);
     Ok(Stretch { jobs: rows.into_iter().map(submission).collect(), cursor })
 }
 

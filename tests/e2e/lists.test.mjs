@@ -29,6 +29,27 @@ test('pages lead from the newest job to the oldest while jobs are added', async 
   assert.equal(jobs.length, 10, 'all, with the three that were added');
 });
 
+test('a job that was long on its way does not slip in behind those that were told', async () => {
+  const tenant = await world.tenant('slow');
+  const { promise: rest, resolve: finish } = Promise.withResolvers();
+  const body = async function* () {
+    yield Buffer.from('{"prompt": ');
+    yield await rest;
+  };
+  const slow = tenant.stream('/jobs', body());
+  const quick = await submitted(tenant, 2);
+  const { jobs, nextCursor } = await list(tenant, '/jobs', { limit: 1 });
+  assert.equal(jobs[0].jobId, quick[1]);
+  finish(Buffer.from('"slow"}'));
+  const { jobId } = (await slow).body;
+  const newest = (await list(tenant, '/jobs')).jobs;
+  assert.deepEqual(newest.map((job) => job.jobId), [jobId, quick[1], quick[0]]);
+  const { jobs: second } = await list(tenant, '/jobs', { limit: 1, cursor: nextCursor });
+  assert.deepEqual(second.map((job) => job.jobId), [quick[0]]);
+  const since = await list(tenant, '/jobs', { createdAfter: newest[0].createdAt });
+  assert.ok(since.jobs.some((job) => job.jobId === jobId));
+});
+
 test('a page has jobs as their owner sees them each', async () => {
   const id = await acme.accepted({ prompt: 'seen twice', metadata: { n: 1.5, none: null } });
   const job = await acme.untilCompleted(id);
@@ -86,9 +107,10 @@ test('batches are listed with their counts, in pages', async () => {
 });
 
 test('nobody sees what is of another tenant', async () => {
-  const id = await acme.accepted({ prompt: 'of acme alone' });
+  await submitted(acme, 2);
+  const { nextCursor: cursor } = await list(acme, '/jobs', { limit: 1 });
   const { batchId } = (await acme.submitFiles(filesShowing('of acme alone, too'))).body;
-  for (const query of [{}, { batch: batchId }, { cursor: id }, { status: 'pending' }, { priority: 'batch' }]) {
+  for (const query of [{}, { batch: batchId }, { cursor }, { status: 'pending' }, { priority: 'batch' }]) {
     assert.deepEqual(await list(bolt, '/jobs', query), { jobs: [] }, JSON.stringify(query));
   }
   for (const query of [{}, { status: 'processing' }, { status: 'ended' }]) {

@@ -27,7 +27,7 @@ pub(super) fn of_jobs() -> Vec<Parameter> {
         query("status", "Only jobs of this status.", JobStatus::schema()),
         query("batch", "Only jobs of this batch.", BatchId::schema()),
         query("userId", "Only jobs submitted with this `x-user-id`.", text()),
-        query("cursor", CURSOR, JobId::schema()),
+        query("cursor", CURSOR, text()),
     ];
     parameters.extend(of_lists());
     parameters
@@ -36,7 +36,7 @@ pub(super) fn of_jobs() -> Vec<Parameter> {
 pub(super) fn of_batches() -> Vec<Parameter> {
     let mut parameters = vec![
         query("status", "Only batches of this status.", BatchStatus::schema()),
-        query("cursor", CURSOR, BatchId::schema()),
+        query("cursor", CURSOR, text()),
     ];
     parameters.extend(of_lists());
     parameters

@@ -6,20 +6,20 @@
 //! `UNION ALL` for each lane would say the same; D1 takes five.)
 use super::job_row::select_jobs;
 use super::{list, statement, text};
-use crate::domain::{BatchId, JobId, JobStatus, Priority, TenantId};
+use crate::domain::{BatchId, JobStatus, Priority, TenantId};
 use crate::pipeline::ports::{Statement, Value};
 
 /// Which jobs or batches a page is of.
-#[derive(Clone, Copy, Debug)]
-pub struct Page<'a, Id> {
+#[derive(Clone, Debug)]
+pub struct Page<'a> {
     /// Whose.
     pub tenant: &'a TenantId,
     /// Of this priority.
     pub priority: Option<Priority>,
-    /// From this id on.
-    pub from: Option<Id>,
-    /// Up to this id, which is not on the page.
-    pub below: Option<Id>,
+    /// From this [`super::Listed`] on, or from what begins it.
+    pub from: Option<String>,
+    /// Up to this one, which is not on the page.
+    pub below: Option<String>,
     /// So many at most.
     pub limit: u32,
 }
@@ -37,7 +37,7 @@ pub struct JobsOf<'a> {
 
 /// Reads a page of a tenant's jobs: [`super::JobRow`]s.
 #[must_use]
-pub fn list_jobs(page: &Page<'_, JobId>, of: &JobsOf<'_>) -> Statement {
+pub fn list_jobs(page: &Page<'_>, of: &JobsOf<'_>) -> Statement {
     let of_status = JobStatus::ALL.iter().filter(|each| of.status.is_none_or(|it| it == **each));
     let lanes = |status| priorities(page.priority).map(move |priority| (status, priority));
     let lanes: Vec<_> = of_status.flat_map(lanes).collect();
@@ -55,7 +55,7 @@ pub fn list_jobs(page: &Page<'_, JobId>, of: &JobsOf<'_>) -> Statement {
 /// Reads a page of a tenant's batches: [`super::BatchRow`]s with their counts.
 /// `ended`: only those that have, or have not.
 #[must_use]
-pub fn list_batches(page: &Page<'_, BatchId>, ended: Option<bool>) -> Statement {
+pub fn list_batches(page: &Page<'_>, ended: Option<bool>) -> Statement {
     let lanes: Vec<_> = priorities(page.priority).collect();
     let [tenant, from, below, limit] = bounds(page);
     let sql = match ended {
@@ -70,35 +70,26 @@ fn priorities(wanted: Option<Priority>) -> impl Iterator<Item = Priority> {
     Priority::ALL.into_iter().filter(move |each| wanted.is_none_or(|it| it == *each))
 }
 
-/// Ids are hexadecimal: the empty text sorts before them, and "g" behind.
-fn bounds<Id: ToString>(page: &Page<'_, Id>) -> [Value; 4] {
-    let from = page.from.as_ref().map_or_else(String::new, ToString::to_string);
-    let below = page.below.as_ref().map_or_else(|| "g".to_owned(), ToString::to_string);
+/// Places begin with a digit: the empty text sorts before them, and "g" behind.
+fn bounds(page: &Page<'_>) -> [Value; 4] {
+    let from = page.from.clone().unwrap_or_default();
+    let below = page.below.clone().unwrap_or_else(|| "g".to_owned());
     let limit = Value::Integer(page.limit.into());
     [text(page.tenant), Value::Text(from), Value::Text(below), limit]
 }
 
-/// The newest ids of the lanes: of each, those that `$lane` reads.
+/// The newest ids of the lanes: of each, those that `$lane` reads. What is
+/// listed ends in the id.
 macro_rules! newest {
-    ($id:literal, $lane:literal) => {
+    ($lane:literal) => {
         concat!(
             "
-  (SELECT id.value FROM json_each(?2) AS lane, json_each((
-    SELECT json_group_array(",
-            $id,
-            ") FROM (SELECT ",
-            $id,
-            " FROM ",
+  (SELECT substr(place.value, 17) FROM json_each(?2) AS lane, json_each((
+    SELECT json_group_array(listed) FROM (SELECT listed FROM ",
             $lane,
             "
-      AND ",
-            $id,
-            " >= ?3 AND ",
-            $id,
-            " < ?4 ORDER BY ",
-            $id,
-            " DESC LIMIT ?5))) AS id
-   ORDER BY id.value DESC LIMIT ?5)"
+      AND listed >= ?3 AND listed < ?4 ORDER BY listed DESC LIMIT ?5))) AS place
+   ORDER BY place.value DESC LIMIT ?5)"
         )
     };
 }
@@ -119,7 +110,7 @@ FROM batches AS b CROSS JOIN jobs ON jobs.batch_id = b.batch_id
 WHERE b.batch_id IN",
             $ids,
             "
-GROUP BY b.batch_id ORDER BY b.batch_id DESC"
+GROUP BY b.batch_id ORDER BY b.listed DESC"
         )
     };
 }
@@ -127,22 +118,20 @@ GROUP BY b.batch_id ORDER BY b.batch_id DESC"
 const LIST_JOBS: &str = select_jobs!(concat!(
     "WHERE job_id IN",
     newest!(
-        "job_id",
         "jobs
       WHERE tenant_id = ?1 AND status = lane.value->>0 AND priority = lane.value->>1"
     ),
-    " ORDER BY job_id DESC"
+    " ORDER BY listed DESC"
 ));
 
 const LIST_JOBS_OF_USER: &str = select_jobs!(concat!(
     "WHERE job_id IN",
     newest!(
-        "job_id",
         "jobs
       WHERE tenant_id = ?1 AND user_id = ?6
       AND status = lane.value->>0 AND priority = lane.value->>1"
     ),
-    " ORDER BY job_id DESC"
+    " ORDER BY listed DESC"
 ));
 
 /// A batch has a hundred jobs at most: they are read, and sifted.
@@ -151,30 +140,30 @@ const LIST_JOBS_OF_BATCH: &str = select_jobs!(
   (SELECT job_id FROM jobs
    WHERE batch_id = ?6 AND tenant_id = ?1 AND (?7 = '' OR user_id = ?7)
      AND json_array(status, priority) IN (SELECT value FROM json_each(?2))
-     AND +job_id >= ?3 AND +job_id < ?4
-   ORDER BY job_id DESC LIMIT ?5)
-ORDER BY job_id DESC"
+     AND +listed >= ?3 AND +listed < ?4
+   ORDER BY listed DESC LIMIT ?5)
+ORDER BY listed DESC"
 );
 
 const LIST_BATCHES: &str = select_batches!(newest!(
-    "batch_id",
     "batches
       WHERE tenant_id = ?1 AND priority = lane.value"
 ));
 
 /// Those that have not ended are few: what a tenant may have in line is bounded.
 const LIST_ENDED_BATCHES: &str = select_batches!(newest!(
-    "batch_id",
     "batches
       WHERE tenant_id = ?1 AND priority = lane.value
-      AND batch_id NOT IN (SELECT +batch_id FROM jobs
+      AND substr(listed, 17) NOT IN (SELECT +batch_id FROM jobs
         WHERE tenant_id = ?1 AND status IN ('pending', 'running') AND +batch_id IS NOT NULL)"
 ));
 
 const LIST_PROCESSING_BATCHES: &str = select_batches!(
     "
-  (SELECT DISTINCT +batch_id FROM jobs
-   WHERE tenant_id = ?1 AND status IN ('pending', 'running')
-     AND priority IN (SELECT value FROM json_each(?2)) AND +batch_id >= ?3 AND +batch_id < ?4
-   ORDER BY +batch_id DESC LIMIT ?5)"
+  (SELECT batch_id FROM batches
+   WHERE batch_id IN (SELECT DISTINCT +batch_id FROM jobs
+       WHERE tenant_id = ?1 AND status IN ('pending', 'running')
+         AND priority IN (SELECT value FROM json_each(?2)))
+     AND +listed >= ?3 AND +listed < ?4
+   ORDER BY +listed DESC LIMIT ?5)"
 );

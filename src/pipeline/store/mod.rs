@@ -11,6 +11,7 @@ mod ending;
 mod job_row;
 mod keys_used;
 mod list;
+mod listed;
 mod new_job;
 mod reading;
 mod removal;
@@ -24,6 +25,7 @@ pub use ending::{Claim, Claimed, Ended, Ending, claim, dead_letter, finish};
 pub use job_row::{BatchRow, JobRow, batch_jobs, find_batch, find_job};
 pub use keys_used::{Earlier, NewKey, find_key, forget_keys, forget_names};
 pub use list::{JobsOf, Page, list_batches, list_jobs};
+pub use listed::{Listed, beginning};
 pub use new_job::{NewBatch, NewJob, NewJobs, insert, remove};
 pub use reading::{
     Lease, Revoked, Standing, Unfinished, revoke, standings, standings_of, unfinished_after,

@@ -101,9 +101,11 @@ pub fn remove(NewJobs { batch, jobs, key }: NewJobs<'_>) -> Vec<Statement> {
 }
 
 const INSERT_BATCH: &str = "
-INSERT INTO batches (batch_id, tenant_id, user_id, priority, total, template, prompt, created_at)
+INSERT INTO batches (batch_id, tenant_id, user_id, priority, total, template, prompt, created_at,
+                     listed)
 SELECT value->>'batchId', value->>'tenantId', value->>'userId', value->>'priority',
-       value->>'total', value->>'template', value->>'prompt', value->>'createdAt'
+       value->>'total', value->>'template', value->>'prompt', value->>'createdAt',
+       printf('%015d-%s', value->>'createdAt', value->>'batchId')
 FROM json_each(?1)
 WHERE ?3 = '' OR EXISTS
   (SELECT 1 FROM idempotency AS i WHERE i.tenant_id = ?2 AND i.key = ?3 AND i.location = ?4)
@@ -112,11 +114,12 @@ ON CONFLICT (batch_id) DO NOTHING";
 const INSERT_JOBS: &str = "
 INSERT INTO jobs (job_id, batch_id, batch_index, filename, tenant_id, user_id, status, priority,
                   origin, model, estimated_input_tokens, max_output_tokens, input, metadata,
-                  created_at)
+                  created_at, listed)
 SELECT value->>'jobId', value->>'batchId', value->>'batchIndex', value->>'filename',
        value->>'tenantId', value->>'userId', 'pending', value->>'priority',
        value->>'origin', value->>'model', value->>'estimatedInputTokens',
-       value->>'maxOutputTokens', value->>'input', value->>'metadata', value->>'createdAt'
+       value->>'maxOutputTokens', value->>'input', value->>'metadata', value->>'createdAt',
+       printf('%015d-%s', value->>'createdAt', value->>'jobId')
 FROM json_each(?1)
 WHERE ?3 = '' OR EXISTS
   (SELECT 1 FROM idempotency AS i WHERE i.tenant_id = ?2 AND i.key = ?3 AND i.location = ?4)

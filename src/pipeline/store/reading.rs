@@ -1,5 +1,5 @@
 //! Reading jobs for our own housekeeping.
-use super::{list, statement, text};
+use super::{Listed, list, statement, text};
 use crate::domain::{JobId, JobStatus, Plan, Priority, TenantId, Timestamp};
 use crate::pipeline::ports::{Statement, Value};
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,8 @@ pub struct Standing {
 pub struct Unfinished {
     /// Which job.
     pub job_id: JobId,
+    /// When it was accepted.
+    pub created_at: Timestamp,
     /// Whose job it is.
     pub tenant_id: TenantId,
     /// What the tenant pays for.
@@ -90,12 +92,12 @@ pub fn standings(jobs: &[JobId]) -> Statement {
     statement(STANDINGS, [list(jobs)])
 }
 
-/// Reads [`Unfinished`] jobs accepted up to `until`, in order of their ids,
-/// from the first after `cursor`.
+/// Reads [`Unfinished`] jobs accepted up to `until`, in the order of their
+/// acceptance, from the first after `cursor`.
 #[must_use]
-pub fn unfinished_after(cursor: Option<JobId>, until: Timestamp, limit: u32) -> Statement {
-    let since = cursor.map_or(0, |job| job.created_at().as_millis());
-    let cursor = text(&cursor.map(|job| job.to_string()).unwrap_or_default());
+pub fn unfinished_after(cursor: Option<Listed<JobId>>, until: Timestamp, limit: u32) -> Statement {
+    let since = cursor.map_or(0, |place| place.at.as_millis());
+    let cursor = text(&cursor.map(|place| place.id.to_string()).unwrap_or_default());
     let until = Value::Integer(until.as_millis());
     let limit = Value::Integer(limit.into());
     statement(UNFINISHED_AFTER, [cursor, Value::Integer(since), until, limit])
@@ -113,11 +115,11 @@ SELECT json_object('jobId', job_id, 'status', status, 'lease', lease,
 FROM jobs WHERE job_id IN (SELECT value FROM json_each(?1))";
 
 const UNFINISHED_AFTER: &str = "
-SELECT json_object('jobId', job_id, 'tenantId', tenant_id, 'plan', plan,
+SELECT json_object('jobId', job_id, 'createdAt', jobs.created_at, 'tenantId', tenant_id, 'plan', plan,
   'weight', weight, 'dailyInputTokens', daily_input_tokens, 'priority', priority,
   'model', model, 'estimatedInputTokens', estimated_input_tokens,
   'maxOutputTokens', max_output_tokens, 'attempts', attempts, 'lease', lease) AS row
 FROM jobs JOIN tenants USING (tenant_id)
 WHERE status IN ('pending', 'running')
-  AND jobs.created_at BETWEEN ?2 AND ?3 AND job_id > ?1
-ORDER BY job_id LIMIT ?4";
+  AND jobs.created_at BETWEEN ?2 AND ?3 AND (jobs.created_at, job_id) > (?2, ?1)
+ORDER BY jobs.created_at, job_id LIMIT ?4";
