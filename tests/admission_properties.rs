@@ -1,14 +1,16 @@
 //! Whatever happens in whatever order, the house is never over its bound, and
 //! empty in the end; a naive count of jobs and places agrees at every step.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code")]
+#[path = "model/house.rs"]
+mod house;
 #[path = "model/world.rs"]
 mod world;
 
 use claude_pipeline::domain::*;
 use claude_pipeline::scheduler::*;
+use house::Naive;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
-use std::collections::BTreeMap;
 use world::{World, by, completed, id, job, secs, tenant_of};
 
 /// One thing that happens. Numbers are taken modulo what there is.
@@ -64,42 +66,6 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Restart),
         2 => (0..400_u64).prop_map(|seconds| Step::Wait { seconds }),
     ]
-}
-
-/// What there is, counted by hand.
-#[derive(Default)]
-struct Naive {
-    /// By request: whose, how many places, until when.
-    holds: BTreeMap<u64, (&'static str, u64, Timestamp)>,
-    /// By job: whose.
-    jobs: BTreeMap<u64, &'static str>,
-    next_job: u64,
-}
-
-impl Naive {
-    fn depth(&self) -> u64 {
-        self.jobs.len() as u64 + self.holds.values().map(|(_, jobs, _)| jobs).sum::<u64>()
-    }
-
-    fn theirs(&self, tenant: &str) -> u64 {
-        let jobs = self.jobs.values().filter(|of| **of == tenant).count() as u64;
-        let holds = self.holds.values().filter(|(of, ..)| *of == tenant);
-        jobs + holds.map(|(_, jobs, _)| jobs).sum::<u64>()
-    }
-
-    /// Jobs come one by one: each finds room, or none of them is let in.
-    fn fits(&self, rules: &AdmissionRules, tenant: &str, request: u64, jobs: u64) -> bool {
-        let known = self.holds.get(&request).map(|(_, jobs, _)| *jobs);
-        let (capacity, share) = (u64::from(rules.capacity), u64::from(rules.share_percent));
-        let more = jobs.saturating_sub(known.unwrap_or(0));
-        if known.is_none() && self.depth() * 10 >= capacity * 9 {
-            return false;
-        }
-        (0..more).all(|before| {
-            let (depth, theirs) = (self.depth() + before, self.theirs(tenant) + before);
-            depth < capacity && theirs * (100 - share) < (capacity - depth) * share
-        })
-    }
 }
 
 proptest! {
@@ -171,22 +137,35 @@ fn take(world: &mut World, naive: &mut Naive, rules: &AdmissionRules, step: &Ste
             let jobs: Vec<_> = naive.jobs.keys().copied().collect();
             pick(&jobs, job).map(|job| world.cancel(job));
         }
-        Step::Restart => world.restart(),
+        Step::Restart => restart(world, naive),
         Step::Wait { seconds } => world.pass(secs(seconds)),
     }
+}
+
+/// Nobody remembers then who was sent away.
+fn restart(world: &mut World, naive: &mut Naive) {
+    world.restart();
+    naive.line.clear();
 }
 
 fn knock(world: &mut World, naive: &mut Naive, rules: &AdmissionRules, wish: (u64, u32)) {
     let (request, jobs) = wish;
     let tenant = tenant(request);
     let wish = Wish { tenant: tenant_of(tenant), hold: hold(request), jobs, per_minute: None };
+    naive.line.retain(|stander| stander.until > world.now);
     let admission = world.scheduler.admit(&wish, world.now, Entropy(request));
     let fits = naive.fits(rules, tenant, request, jobs.into());
     assert_eq!(admission.refused.is_none(), fits, "{request} {jobs}: {admission:?}");
     if fits {
         let before = naive.holds.get(&request).map_or(0, |(_, jobs, _)| *jobs);
         let jobs = before.max(jobs.into());
+        naive.line.retain(|stander| stander.tenant != tenant || stander.jobs > jobs);
         naive.holds.insert(request, (tenant, jobs, world.now + secs(600)));
+    }
+    let retry_after = admission.refused.and_then(|refusal| refusal.retry_after);
+    if let Some(wait) = retry_after {
+        let until = world.now + wait + wait.scaled(1, 4).max(secs(2));
+        naive.stand(rules, (tenant, request), jobs.into(), until);
     }
     // Anything that is written takes the hold along.
     world.turn();

@@ -14,7 +14,8 @@ fn nobody_is_let_in_above_nine_tenths() {
         assert_eq!(knock(&mut world, "acme", number, 1).refused, None, "{number}");
     }
     let refusal = knock(&mut world, "bolt", 91, 1).refused.unwrap();
-    assert_eq!((refusal.limit, refusal.most, refusal.used), (Limit::Capacity, 100, 90));
+    assert_eq!((refusal.limit, refusal.most, refusal.used), (Limit::Capacity, 90, 90));
+    assert_eq!((refusal.asked, refusal.largest), (1, Some(100)));
     assert!(refusal.retry_after.unwrap() > Span::ZERO);
     assert_eq!(world.scheduler.depth(), 90);
 }
@@ -108,7 +109,7 @@ fn a_rate_lets_its_burst_through_and_tells_the_rest_when_to_come() {
         let wish = Wish { per_minute: Some(60), ..wish("acme", number, 1) };
         let admission = world.scheduler.admit(&wish, world.now, Entropy(0));
         admission.refused.map(|refusal| {
-            assert_eq!((refusal.limit, refusal.most), (Limit::Rate, 60));
+            assert_eq!((refusal.limit, refusal.most, refusal.used), (Limit::Rate, 15, 15));
             refusal.retry_after.unwrap().as_secs_rounded_up()
         })
     });
@@ -158,6 +159,22 @@ fn a_full_house_tells_when_by_how_fast_jobs_end() {
     let second = wait(&mut world, 0);
     assert!((16_000..=24_000).contains(&second), "behind the first: {second}");
     assert!(wait(&mut world, u64::MAX) > second, "and scattered");
+}
+
+#[test]
+fn a_quiet_time_does_not_make_the_house_look_slow() {
+    let mut world = house(10, 100);
+    for number in 1..=6 {
+        world.pass(Span::from_secs(10));
+        enter(&mut world, "acme", number);
+        world.pass(Span::from_millis(20));
+        world.settle(number, completed());
+    }
+    for number in 11..=19 {
+        enter(&mut world, "acme", number);
+    }
+    let wait = knock(&mut world, "acme", 20, 1).refused.unwrap().retry_after.unwrap();
+    assert!(wait < Span::from_secs(1), "six jobs took a tenth of a second: {wait:?}");
 }
 
 #[test]

@@ -18,6 +18,7 @@ pub mod idempotency;
 pub mod input;
 pub mod intake;
 pub mod job_request;
+pub mod limit;
 pub mod list;
 pub mod messages;
 pub mod notice;

@@ -1,8 +1,9 @@
 //! What a caller is told when the answer is no: `application/problem+json`
 //! (RFC 9457). The one place where refusals and errors become HTTP.
+use super::limit::LimitMet;
 use super::ports::PortError;
 use crate::domain::{Entropy, JobStatus, Span};
-use crate::scheduler::{Limit, Quota, Refusal};
+use crate::scheduler::Quota;
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
@@ -42,15 +43,6 @@ pub struct Problem {
     /// The methods a path answers to; sent as `Allow`.
     #[serde(skip)]
     pub allowed: Option<String>,
-}
-
-/// Which limit at the door, whose it is, and how full.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, ToSchema)]
-pub struct LimitMet {
-    name: Limit,
-    scope: &'static str,
-    most: u64,
-    used: u64,
 }
 
 impl Problem {
@@ -150,43 +142,6 @@ impl Problem {
         Self { field, ..Self::new("idempotency-key-reused", 422, title, detail) }
     }
 
-    /// 429, or 413 if waiting cannot help: a limit at the door.
-    #[must_use]
-    pub fn limited(refusal: Refusal, quota: Option<Quota>) -> Self {
-        let Refusal { limit, most, used, retry_after } = refusal;
-        let seconds = retry_after.map_or(0, Span::as_secs_rounded_up).max(1);
-        let (saturated, again) = ("The queue is saturated", format!("come back in {seconds} s"));
-        let (kind, title, scope, detail) = match limit {
-            Limit::Rate => {
-                let detail = format!("this tenant may make {most} requests a minute; {again}");
-                ("rate-limited", "Too many requests", "tenant", detail)
-            }
-            Limit::Capacity => {
-                let detail = format!(
-                    "the service has {used} unfinished jobs of at most {most}, and takes none \
-                     above nine tenths; {again}"
-                );
-                ("queue-saturated", saturated, "service", detail)
-            }
-            Limit::Share => {
-                let detail = format!(
-                    "this tenant has {used} unfinished jobs, and its share is {most} now; {again}"
-                );
-                ("queue-saturated", saturated, "tenant", detail)
-            }
-            Limit::Request => {
-                let detail = format!("a request may have {most} jobs here, not {used}");
-                return Self { quota, ..Self::too_large(detail) };
-            }
-        };
-        Self {
-            limit: Some(Box::new(LimitMet { name: limit, scope, most, used })),
-            retry_after: Some(Span::from_secs(seconds)),
-            quota,
-            ..Self::new(kind, 429, title, detail)
-        }
-    }
-
     /// 503: a store is away. Nothing was kept.
     #[must_use]
     pub fn unavailable() -> Self {
@@ -230,7 +185,7 @@ impl Problem {
         serde_json::to_string(self).unwrap_or_else(|_| r#"{"status":500}"#.to_owned())
     }
 
-    fn new(
+    pub(super) fn new(
         kind: &'static str,
         status: u16,
         title: &'static str,

@@ -7,40 +7,19 @@
 //!   └▶ refusal   └────────▶ nobody came back: the hold ends by itself
 //! ```
 //! Places are held before anything is stored, so that a refusal costs nothing,
-//! and the backlog is never larger than its bound.
+//! and the backlog is never larger than its bound. Who was refused and comes
+//! back when told finds the room that was kept meanwhile.
 use super::{
     Admission, Limit, Refusal, Scheduler, Wish,
+    bound::{Excess, Measure},
     house::{Hold, Kept, time_of},
     keys::TenantKey,
+    line::Claim,
     rate::Rate,
+    tenant::Tenant,
 };
 use crate::domain::{Entropy, JobId, Span, TenantId, Timestamp};
-
-/// What can be set (mission C1, C5).
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct AdmissionRules {
-    /// The most jobs there may be that have not ended. At nine tenths of it
-    /// nobody else is let in. Default 1,000.
-    pub capacity: u32,
-    /// How much of it one tenant can have, in hundredths, while no other has
-    /// any. The more others have, the less: a tenant's jobs are at most
-    /// `share ÷ (100 − share)` of the places that are free. Default 50.
-    pub share_percent: u32,
-    /// How much of a minute's rate may come at once, in hundredths. Default 25.
-    pub burst_percent: u32,
-}
-
-/// What a wish is measured by.
-struct Measure {
-    /// Jobs that are there, or have a place.
-    depth: u64,
-    /// The tenant's among them.
-    held: u64,
-    /// Those that come on top.
-    more: u64,
-    /// The places the request has already, if it does.
-    own: Option<u64>,
-}
+use Crowd::{House, Share};
 
 impl Scheduler {
     /// Lets a request in, or not. Asking again for the same hold with more
@@ -59,7 +38,8 @@ impl Scheduler {
         }
         let tenant = self.hall.tenants.get(key.0);
         let quota = tenant.zip(rate).map(|(it, rate)| it.knocks.kept.arrival.quota(rate, now));
-        if refused.is_none() || tenant.is_some_and(|tenant| tenant.is_blank(now)) {
+        let forgotten = |it: &Tenant| it.is_blank(now) && !it.knocks.stands;
+        if refused.is_none() || tenant.is_some_and(forgotten) {
             self.hall.changed(key);
         }
         Admission { refused, quota, demotion: self.demotion(&wish.tenant) }
@@ -106,12 +86,13 @@ impl Scheduler {
         }
     }
 
-    /// A job has left the house.
-    pub(super) fn departed(&mut self, key: TenantKey) {
-        let now = self.clock.now();
-        self.house.drain.count(now);
+    /// A job comes into the house, or has left it: just before it is counted,
+    /// or just after.
+    pub(super) fn moved(&mut self, key: TenantKey, left: bool) {
+        let (now, all) = (self.clock.now(), self.jobs.len());
+        self.house.drain.see(all, left, now);
         if let Some(tenant) = self.hall.tenants.get_mut(key.0) {
-            tenant.knocks.drain.count(now);
+            tenant.knocks.drain.see(tenant.jobs, left, now);
         }
     }
 
@@ -121,7 +102,13 @@ impl Scheduler {
         let theirs = tenant.map_or(0, |it| it.knocks.kept.held() + count(it.jobs));
         let own = known.map(|hold| u64::from(hold.jobs));
         let more = u64::from(wish.jobs).saturating_sub(own.unwrap_or(0));
-        Measure { depth: self.depth(), held: theirs, more, own }
+        // Who is in already need not stand in line.
+        let most = self.config.admission.most_kept();
+        let kept = match own {
+            None => self.house.line.kept_from(key, theirs).min(most),
+            Some(_) => 0,
+        };
+        Measure { depth: self.depth(), kept, held: theirs, more, own }
     }
 
     fn let_in(&mut self, key: TenantKey, wish: &Wish, (rate, now): (Option<Rate>, Timestamp)) {
@@ -134,6 +121,7 @@ impl Scheduler {
         if let (None, Some(rate)) = (before, rate) {
             kept.arrival.count(rate, now);
         }
+        tenant.knocks.stands = self.house.line.let_in(key, jobs.into());
         if let Some(before) = before {
             self.house.let_go(before, key);
         }
@@ -152,9 +140,10 @@ impl Scheduler {
         if measure.own.is_some() || wait == Span::ZERO {
             return None;
         }
-        let most = tenant.knocks.kept.arrival.quota(rate, now).limit;
-        let retry_after = tenant.knocks.turns.next(wait, rate.interval(), now, chance);
-        Some(Refusal { limit: Limit::Rate, most, used: most, retry_after: Some(retry_after) })
+        let most = rate.at_once();
+        let retry_after = Some(tenant.knocks.turns.next(wait, rate.interval(), now, chance));
+        let (limit, asked, largest) = (Limit::Rate, 1, None);
+        Some(Refusal { limit, most, used: most, asked, largest, retry_after })
     }
 
     fn too_many(
@@ -164,51 +153,83 @@ impl Scheduler {
         at: (Timestamp, Entropy),
     ) -> Option<Refusal> {
         let rules = self.config.admission;
-        let Measure { depth, held, more, own } = *measure;
-        let (most, own) = (rules.most_at_once(), own.unwrap_or(0));
-        if own + more > most {
-            let used = own + more;
-            return Some(Refusal { limit: Limit::Request, most, used, retry_after: None });
+        let (own, asked) = (measure.own.unwrap_or(0), measure.own.unwrap_or(0) + measure.more);
+        let (largest, retry_after) = (rules.most_at_once(), None);
+        let refusal = |limit, most, used| {
+            let largest = Some(largest);
+            Refusal { limit, most, used, asked, largest, retry_after }
+        };
+        if asked > largest {
+            return Some(refusal(Limit::Request, largest, asked));
         }
-        let excess = rules.excess(measure);
-        if excess > 0 {
-            let retry_after = Some(self.house_empties((excess, more), at));
-            let most = rules.capacity.into();
-            let used = depth.saturating_sub(own);
-            return Some(Refusal { limit: Limit::Capacity, most, used, retry_after });
-        }
-        let excess = rules.excess_of_share(measure);
-        if excess > 0 {
-            let retry_after = Some(self.tenant_empties(key, (excess, more), at));
-            let most = rules.share(measure);
-            let used = held.saturating_sub(own);
-            return Some(Refusal { limit: Limit::Share, most, used, retry_after });
-        }
-        None
+        let (excess, refusal) = if let Some(excess) = rules.excess(measure) {
+            let used = measure.depth.saturating_sub(own);
+            (House(excess), refusal(Limit::Capacity, excess.most, used))
+        } else {
+            let excess = rules.excess_of_share(measure)?;
+            let used = measure.held.saturating_sub(own);
+            (Share(excess), refusal(Limit::Share, excess.most, used))
+        };
+        let wait = self.places_empty(key, excess, measure.more, at);
+        self.stand_in_line(key, measure, (at.0, wait));
+        Some(Refusal { retry_after: Some(wait), ..refusal })
     }
 
-    /// When so many jobs will have ended, and so many more can come.
-    fn house_empties(
-        &mut self,
-        (jobs, more): (u64, u64),
-        (now, chance): (Timestamp, Entropy),
-    ) -> Span {
-        let rate = self.house.drain.rate(now).unwrap_or(self.supposed_rate());
-        let earliest = time_of(jobs, rate).max(self.pause_left(now));
-        self.house.promised.next(earliest, time_of(more, rate), now, chance)
+    /// Keeps room for a tenant that was refused, if others can make it. How
+    /// many jobs a request has that was refused on its way, nobody knows: it
+    /// stands for twice as many as it came with.
+    fn stand_in_line(&mut self, key: TenantKey, measure: &Measure, at: (Timestamp, Span)) {
+        let rules = self.config.admission;
+        let (more, held) = match measure.own {
+            None => (measure.more, measure.held),
+            Some(own) => {
+                let twice = (own + measure.more).saturating_mul(2);
+                (twice.min(rules.most_at_once()), measure.held.saturating_sub(own))
+            }
+        };
+        let whole = Measure { more, held, own: None, ..*measure };
+        let Some(room) = rules.room(&whole) else { return };
+        let claim = Claim { jobs: more, held, room };
+        let stands = self.house.line.stand(key, claim, at);
+        if let Some(tenant) = self.hall.tenants.get_mut(key.0) {
+            tenant.knocks.stands = stands;
+        }
     }
 
-    fn tenant_empties(
+    /// Those who are late leave the line.
+    pub(super) fn leave_line(&mut self, now: Timestamp) {
+        for key in self.house.line.pass(now) {
+            if let Some(tenant) = self.hall.tenants.get_mut(key.0) {
+                tenant.knocks.stands = false;
+                self.hall.changed(key);
+            }
+        }
+    }
+
+    /// When so many places will have become free, and so many more can come.
+    fn places_empty(
         &mut self,
         key: TenantKey,
-        (jobs, more): (u64, u64),
+        excess: Crowd,
+        more: u64,
         (now, chance): (Timestamp, Entropy),
     ) -> Span {
-        let (supposed, pause) = (self.supposed_rate(), self.pause_left(now));
+        let all = self.house.drain.rate(now).unwrap_or(self.supposed_rate());
+        let (pause, [own, other]) = (self.pause_left(now), self.config.admission.worth());
+        let depth = count(self.jobs.len()).max(1);
         let Some(tenant) = self.hall.tenants.get_mut(key.0) else { return pause };
-        let rate = tenant.knocks.drain.rate(now).unwrap_or(supposed);
-        let earliest = time_of(jobs, rate).max(pause);
-        tenant.knocks.places.next(earliest, time_of(more, rate), now, chance)
+        let known = tenant.knocks.drain.rate(now);
+        let theirs = known.unwrap_or(all * count(tenant.jobs) / depth).min(all);
+        let [first, each] = match excess {
+            House(excess) => [time_of(excess.jobs, all), time_of(more, all)],
+            Share(excess) => {
+                // What one job that ends is worth to it, on the average.
+                let worth = ((theirs * own + (all - theirs) * other) / all.max(1)).max(1);
+                let jobs = [excess.jobs, more * own].map(|jobs| jobs.div_ceil(worth));
+                jobs.map(|jobs| time_of(jobs, all))
+            }
+        };
+        tenant.knocks.places.next(first.max(pause), each, now, chance)
     }
 
     fn pause_left(&self, now: Timestamp) -> Span {
@@ -222,55 +243,17 @@ impl Scheduler {
     }
 }
 
-impl AdmissionRules {
-    /// The most jobs one request can ever have.
-    fn most_at_once(&self) -> u64 {
-        (u64::from(self.capacity) * self.share_part()).div_ceil(100)
-    }
-
-    /// How many jobs must end before the house has room.
-    fn excess(&self, measure: &Measure) -> u64 {
-        let full = (measure.depth + measure.more).saturating_sub(self.capacity.into());
-        let saturated = (u64::from(self.capacity) * SATURATED / 100).max(1);
-        let over = (measure.depth + 1).saturating_sub(saturated);
-        if measure.own.is_some() { full } else { full.max(over) }
-    }
-
-    /// How many of the tenant's jobs must end before its share has room: its
-    /// last one may see no fewer free places than its part of them asks for.
-    fn excess_of_share(&self, measure: &Measure) -> u64 {
-        let last = measure.more.saturating_sub(1);
-        let free = u64::from(self.capacity).saturating_sub(measure.depth + last);
-        let theirs = (measure.held + last) * (100 - self.share_part());
-        let allowed = free * self.share_part();
-        if measure.more == 0 || theirs < allowed { 0 } else { (theirs - allowed) / 100 + 1 }
-    }
-
-    /// How many jobs the tenant may have, as things are.
-    fn share(&self, measure: &Measure) -> u64 {
-        let others = measure.depth.saturating_sub(measure.held);
-        let free = u64::from(self.capacity).saturating_sub(others);
-        (free * self.share_part()).div_ceil(100)
-    }
-
-    fn share_part(&self) -> u64 {
-        self.share_percent.clamp(1, 100).into()
-    }
-}
-
-impl Default for AdmissionRules {
-    fn default() -> Self {
-        Self { capacity: 1_000, share_percent: 50, burst_percent: 25 }
-    }
-}
-
 fn count(jobs: usize) -> u64 {
     u64::try_from(jobs).unwrap_or(u64::MAX)
 }
 
-/// The backlog is saturated at so many hundredths (mission C1). What is left
-/// is room for those who are in already.
-const SATURATED: u64 = 90;
+/// What is too full.
+#[derive(Clone, Copy, Debug)]
+enum Crowd {
+    House(Excess),
+    Share(Excess),
+}
+
 /// A request that takes longer has died, or its caller has.
 const HOLD_LASTS: Span = Span::from_secs(600);
 /// Calls that a slot is supposed to serve in a minute.

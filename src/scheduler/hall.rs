@@ -170,6 +170,10 @@ impl Hall {
             if !tenant.is_blank(now) {
                 return Some(Stale::Changed(key));
             }
+            // Nothing of it is worth a row, but it is to come back.
+            if tenant.knocks.stands {
+                return Some(Stale::Gone(tenant.id.clone()));
+            }
             let tenant = self.tenants.remove(key.0);
             self.names.remove(&tenant.id);
             self.gone.push(tenant.id);

@@ -3,6 +3,7 @@
 use super::{
     keys::TenantKey,
     lane::Spent,
+    line::Line,
     rate::{Arrival, Promised},
 };
 use crate::domain::{JobId, Span, Timestamp};
@@ -17,7 +18,7 @@ pub(super) struct House {
     /// Places held.
     pub(super) held: u64,
     pub(super) drain: Drain,
-    pub(super) promised: Promised,
+    pub(super) line: Line,
 }
 
 /// One tenant.
@@ -28,6 +29,8 @@ pub(super) struct Knocks {
     /// Turns at the rate.
     pub(super) turns: Promised,
     pub(super) places: Promised,
+    /// It stands in line.
+    pub(super) stands: bool,
 }
 
 /// What is stored of one tenant.
@@ -45,12 +48,13 @@ pub(super) struct Hold {
     pub(super) until: Timestamp,
 }
 
-/// How fast jobs end.
+/// How fast jobs end while there are any: what nobody wanted done tells nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Drain {
-    /// The first of those that ended with no minute's pause between.
-    since: Timestamp,
-    last: Timestamp,
+    /// Since when there have been some, or the last one ended.
+    from: Option<Timestamp>,
+    /// Milliseconds in which there were some.
+    busy: Spent,
     ended: Spent,
 }
 
@@ -90,26 +94,37 @@ impl Kept {
 }
 
 impl Drain {
-    /// A job has ended.
-    pub(super) fn count(&mut self, now: Timestamp) {
-        if now.since(self.last) > MINUTE {
-            self.since = now;
+    /// A job comes to so many that are there, or has left so many behind.
+    pub(super) fn see(&mut self, others: usize, left: bool, now: Timestamp) {
+        if !left {
+            self.from = self.from.filter(|_| others > 0).or(Some(now));
+            return;
         }
-        self.last = now;
+        self.busy.add(millis(self.busy_since(now)), now);
         self.ended.add(1, now);
+        self.from = (others > 0).then_some(now);
     }
 
     /// How many end in a minute; `None` if none did lately.
     pub(super) fn rate(&self, now: Timestamp) -> Option<u64> {
-        let ended = self.ended.recent(now).max(0).unsigned_abs();
-        let time = now.since(self.since).min(MINUTE).max(LEAST).as_millis();
-        Some(ended * MINUTE.as_millis() / time).filter(|rate| *rate > 0)
+        let [ended, busy] = [self.ended, self.busy].map(|it| it.recent(now).max(0).unsigned_abs());
+        let busy = Span::from_millis(busy).saturating_add(self.busy_since(now));
+        let rate = ended * MINUTE.as_millis() / busy.max(LEAST).as_millis();
+        Some(rate).filter(|rate| *rate > 0)
+    }
+
+    fn busy_since(&self, now: Timestamp) -> Span {
+        self.from.map_or(Span::ZERO, |from| now.since(from)).min(MINUTE)
     }
 }
 
 /// How long it takes until so many jobs have ended, at a rate a minute.
 pub(super) fn time_of(jobs: u64, rate: u64) -> Span {
     MINUTE.scaled(jobs, rate)
+}
+
+fn millis(span: Span) -> i64 {
+    i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
 }
 
 const MINUTE: Span = Span::from_secs(60);

@@ -37,6 +37,7 @@ mod ahead;
 mod arrivals;
 mod ballot;
 mod between;
+mod bound;
 mod bucket;
 mod budget;
 mod check;
@@ -56,6 +57,7 @@ mod house;
 mod job;
 mod keys;
 mod lane;
+mod line;
 mod mean;
 mod order;
 mod pace;
@@ -77,7 +79,7 @@ mod tier;
 mod view;
 mod wire;
 
-pub use admission::AdmissionRules;
+pub use bound::AdmissionRules;
 pub use config::{Config, PerPriority};
 pub use row::{Change, JobRow, Row, TenantRow};
 pub use rules::{DemotionRules, Ordering, Policy};
@@ -242,6 +244,7 @@ impl Scheduler {
         let now = self.clock.see(now);
         self.hall.see_day(now);
         self.end_holds(now);
+        self.leave_line(now);
         while let Some(lane) = self.hall.forget(now) {
             if let Some(class) = self.classes.get_mut(lane.class) {
                 class.order.close(&lane);

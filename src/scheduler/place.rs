@@ -30,6 +30,7 @@ impl Scheduler {
 
     /// Counts a job with its tenant and class.
     pub(super) fn keep(&mut self, job: Job) {
+        self.moved(job.tenant, false);
         if let Some(tenant) = self.hall.tenants.get_mut(job.tenant.0) {
             tenant.jobs += 1;
         }
@@ -90,7 +91,7 @@ impl Scheduler {
             class.jobs = class.jobs.saturating_sub(1);
         }
         self.changed.insert(id);
-        self.departed(job.tenant);
+        self.moved(job.tenant, true);
         self.hall.changed(job.tenant);
         self.classes.touch(job.class);
     }

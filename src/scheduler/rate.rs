@@ -33,6 +33,11 @@ impl Rate {
         Span::from_millis(MINUTE / MILLI / self.per_minute)
     }
 
+    /// How many may come at once.
+    pub(super) const fn at_once(self) -> u64 {
+        self.burst
+    }
+
     const fn step(self) -> u64 {
         MINUTE / self.per_minute
     }

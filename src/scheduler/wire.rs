@@ -71,6 +71,10 @@ pub struct Refusal {
     pub most: u64,
     /// How much of that is used.
     pub used: u64,
+    /// What the request brought, as far as it was known.
+    pub asked: u64,
+    /// The most jobs one request can ever have, where jobs are counted.
+    pub largest: Option<u64>,
     /// When to come back; `None`: it would never help.
     pub retry_after: Option<Span>,
 }

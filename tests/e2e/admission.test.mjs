@@ -30,7 +30,7 @@ test('one tenant gets its share and no more, and others find room', async () => 
     assert.equal(jobs.length, CAPACITY / 2);
     const before = await world.counts();
     const refused = await acme.submit({ prompt: 'one too many' });
-    assertSaturated(refused, { name: 'share', scope: 'tenant', most: 20, used: 20 });
+    assertSaturated(refused, { name: 'share', scope: 'tenant', most: 20, used: 20, asked: 1, largest: 20 });
     await world.nothingLeftBehind(before);
     const others = [...(await fill(bolt, 'bolt fills')), ...(await fill(cog, 'cog fills'))];
     assert.equal(others.length, 10 + 5, 'each half of what is free');
@@ -50,7 +50,7 @@ test('above nine tenths nobody is let in, and a batch is let in whole or not at 
     assert.equal((await bolt.submitFiles(files(10))).status, 202);
     const before = await world.counts();
     const tooMany = await cog.submitFiles(files(7));
-    assertSaturated(tooMany, { name: 'share', scope: 'tenant', most: 5, used: 0 });
+    assertSaturated(tooMany, { name: 'share', scope: 'tenant', most: 5, used: 0, asked: 6, largest: 20 });
     await world.nothingLeftBehind(before);
     assert.equal((await cog.submitFiles(files(5))).status, 202);
     const dim = await world.tenant('dim');
@@ -59,7 +59,7 @@ test('above nine tenths nobody is let in, and a batch is let in whole or not at 
     const full = await world.counts();
     const late = await world.tenant('late');
     for (const send of [() => late.submit({ prompt: 'x' }), () => late.submitFiles(files(2))]) {
-      assertSaturated(await send(), { name: 'capacity', scope: 'service', most: CAPACITY, used: SATURATED });
+      assertSaturated(await send(), { name: 'capacity', scope: 'service', most: SATURATED, used: SATURATED, asked: 1, largest: 20 });
     }
     assert.deepEqual((await world.counts()).scheduler, full.scheduler);
   });
@@ -70,7 +70,7 @@ test('above nine tenths nobody is let in, and a batch is let in whole or not at 
 test('a batch that can never fit is told so, and leaves nothing', async () => {
   const before = await world.restCounts();
   const reply = await tenants[0].submitFiles(files(21));
-  assertProblem(reply, { status: 413, type: 'too-large', detail: 'a request may have 20 jobs here' });
+  assertProblem(reply, { status: 413, type: 'too-large', detail: 'a request may have at most 20 jobs here' });
   assert.equal(reply.headers.get('retry-after'), null);
   await world.nothingLeftBehind(before);
 });

@@ -293,7 +293,8 @@ pub(crate) struct Seats(pub(crate) u32);
 
 impl Room for Seats {
     async fn at_least(&mut self, files: u32) -> Result<(), Problem> {
-        let full = Refusal { limit: Limit::Share, most: 1, used: 1, retry_after: None };
+        let (limit, largest, [most, used, asked]) = (Limit::Share, Some(1), [1; 3]);
+        let full = Refusal { limit, most, used, asked, largest, retry_after: None };
         if files <= self.0 { Ok(()) } else { Err(Problem::limited(full, None)) }
     }
 }

@@ -1,0 +1,139 @@
+//! Who was refused and comes back when told.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code")]
+#[path = "model/world.rs"]
+mod world;
+
+use claude_pipeline::domain::*;
+use claude_pipeline::scheduler::*;
+use world::{World, by, completed, id, job, tenant_of};
+
+#[test]
+fn room_is_kept_for_who_was_refused_and_comes_back() {
+    let mut world = house(20, 50);
+    fill(&mut world, &["a", "b", "c", "d"]);
+    let first = knock(&mut world, "late", 1, 3).refused.unwrap();
+    assert!(first.retry_after.is_some());
+    eager(&mut world, &["a", "b", "c", "d"], 12);
+    assert_eq!(knock(&mut world, "late", 2, 3).refused, None);
+}
+
+#[test]
+fn a_batch_that_was_refused_on_its_way_finds_twice_the_room() {
+    let mut world = house(40, 50);
+    fill(&mut world, &["a", "b", "c", "d"]);
+    assert_eq!(knock(&mut world, "late", 1, 4).refused, None);
+    let refusal = knock(&mut world, "late", 1, 6).refused.unwrap();
+    assert_eq!((refusal.limit, refusal.asked, refusal.largest), (Limit::Share, 6, Some(20)));
+    world.scheduler.vacate(&tenant_of("late"), id(1));
+    eager(&mut world, &["a", "b", "c", "d"], 30);
+    assert_eq!(knock(&mut world, "late", 2, 4).refused, None);
+    assert_eq!(knock(&mut world, "late", 2, 12).refused, None);
+}
+
+#[test]
+fn nothing_is_kept_from_who_has_less() {
+    let mut world = house(20, 50);
+    fill(&mut world, &["a", "b", "c", "d"]);
+    assert!(knock(&mut world, "a", 1, 1).refused.is_some(), "it has four");
+    assert_eq!(knock(&mut world, "new", 2, 1).refused, None);
+    assert_eq!(knock(&mut world, "new", 3, 1).refused, None);
+}
+
+#[test]
+fn who_does_not_come_back_in_time_keeps_nobody_out() {
+    let mut world = house(20, 50);
+    fill(&mut world, &["a", "b", "c", "d"]);
+    let wait = knock(&mut world, "late", 1, 3).refused.unwrap().retry_after.unwrap();
+    for of_a in [10, 20] {
+        world.settle(of_a, completed());
+    }
+    // Two are gone: one that comes leaves three places to the fourth, two do not.
+    let let_in = |world: &mut World, number| knock(world, "a", number, 1).refused.is_none();
+    assert!(let_in(&mut world, 3));
+    assert!(!let_in(&mut world, 4), "that place is kept");
+    world.pass(wait.scaled(5, 4).max(wait.saturating_add(Span::from_secs(2))));
+
+    assert!(let_in(&mut world, 6));
+}
+
+#[test]
+fn who_stood_in_line_leaves_no_row_behind() {
+    let mut world = house(10, 100);
+    for number in 1..=8 {
+        enter(&mut world, "acme", number);
+    }
+    let is_stored = |world: &World| world.rows.keys().any(|row| row == "tenant/late");
+    assert_eq!(knock(&mut world, "late", 10, 1).refused, None);
+    world.turn();
+    assert!(is_stored(&world), "a hold is");
+    assert!(knock(&mut world, "late", 11, 1).refused.is_some());
+    world.scheduler.vacate(&tenant_of("late"), id(10));
+    world.turn();
+    assert!(!is_stored(&world), "a place in line is not");
+}
+
+#[test]
+fn a_tenant_that_asks_again_and_again_makes_nobody_else_wait_longer() {
+    let mut world = house(20, 100);
+    for number in 1..=18 {
+        enter(&mut world, "full", number);
+    }
+    let told = |world: &mut World, tenant: &str, number| {
+        knock(world, tenant, number, 1).refused.unwrap().retry_after.unwrap()
+    };
+    let first = told(&mut world, "eager", 100);
+    for number in 101..300 {
+        told(&mut world, "eager", number);
+    }
+    let innocent = told(&mut world, "calm", 999);
+    assert!(innocent <= first.scaled(5, 2), "{first:?} {innocent:?}");
+}
+
+/// A place becomes free, again and again, and these are eager to have it.
+fn eager(world: &mut World, tenants: &[&str], times: u64) {
+    for round in 0..times {
+        let running: Vec<_> = world.scheduler.under_way().map(|(job, ..)| job).collect();
+        world.settle(world::number(running[0]), completed());
+        for (at, greedy) in tenants.iter().enumerate() {
+            let number = 1_000 + round * 10 + u64::try_from(at).unwrap();
+            if knock(world, greedy, number, 1).refused.is_none() {
+                world.submit(by(greedy, job(number)));
+            }
+        }
+    }
+}
+
+/// Lets these tenants in, in turn, until none gets another place.
+fn fill(world: &mut World, tenants: &[&str]) {
+    for round in 0..20 {
+        for (at, tenant) in tenants.iter().enumerate() {
+            let number = 10 + round * 10 + u64::try_from(at).unwrap();
+            if knock(world, tenant, number, 1).refused.is_none() {
+                world.submit(by(tenant, job(number)));
+            }
+        }
+    }
+}
+
+fn house(capacity: u32, share_percent: u32) -> World {
+    let admission = AdmissionRules { capacity, share_percent, ..AdmissionRules::default() };
+    World::new(Config { admission, ..Config::default() })
+}
+
+fn wish(tenant: &str, number: u64, jobs: u32) -> Wish {
+    Wish { tenant: tenant_of(tenant), hold: id(number), jobs, per_minute: None }
+}
+
+fn knock(world: &mut World, tenant: &str, number: u64, jobs: u32) -> Admission {
+    let admission = world.scheduler.admit(&wish(tenant, number, jobs), world.now, Entropy(0));
+    world.scheduler.assert_consistent();
+    admission
+}
+
+/// Knocks, and submits a job in the place.
+fn enter(world: &mut World, tenant: &str, number: u64) {
+    assert_eq!(knock(world, tenant, number, 1).refused, None);
+    let before = world.scheduler.depth();
+    world.submit(by(tenant, job(number)));
+    assert_eq!(world.scheduler.depth(), before, "it takes the place held in its name");
+}
