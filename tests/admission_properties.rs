@@ -161,6 +161,11 @@ fn knock(world: &mut World, naive: &mut Naive, rules: &AdmissionRules, wish: (u6
         let jobs = before.max(jobs.into());
         naive.line.retain(|stander| stander.tenant != tenant || stander.jobs > jobs);
         naive.holds.insert(request, (tenant, jobs, world.now + secs(600)));
+        let held = naive.theirs(tenant);
+        let stander = naive.line.iter_mut().find(|stander| stander.tenant == tenant);
+        if let Some(stander) = stander {
+            stander.held = held;
+        }
     }
     let retry_after = admission.refused.and_then(|refusal| refusal.retry_after);
     if let Some(wait) = retry_after {

@@ -40,6 +40,17 @@ fn nothing_is_kept_from_who_has_less() {
 }
 
 #[test]
+fn who_comes_with_less_and_is_let_in_stands_behind_those_who_have_nothing() {
+    let mut world = house(40, 50);
+    for (tenant, number, jobs) in [("a", 1, 20), ("b", 2, 10)] {
+        assert_eq!(knock(&mut world, tenant, number, jobs).refused, None);
+    }
+    assert!(knock(&mut world, "c", 3, 7).refused.is_some());
+    assert_eq!(knock(&mut world, "c", 4, 5).refused, None);
+    assert_eq!(knock(&mut world, "new", 5, 1).refused, None);
+}
+
+#[test]
 fn who_does_not_come_back_in_time_keeps_nobody_out() {
     let mut world = house(20, 50);
     fill(&mut world, &["a", "b", "c", "d"]);

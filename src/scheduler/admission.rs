@@ -121,7 +121,8 @@ impl Scheduler {
         if let (None, Some(rate)) = (before, rate) {
             kept.arrival.count(rate, now);
         }
-        tenant.knocks.stands = self.house.line.let_in(key, jobs.into());
+        let theirs = kept.held() + count(tenant.jobs);
+        tenant.knocks.stands = self.house.line.let_in(key, jobs.into(), theirs);
         if let Some(before) = before {
             self.house.let_go(before, key);
         }

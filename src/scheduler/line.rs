@@ -25,7 +25,7 @@ struct Stander {
 pub(super) struct Claim {
     /// Jobs of the request that was refused.
     pub(super) jobs: u64,
-    /// What it had in the house beside them.
+    /// What it has in the house.
     pub(super) held: u64,
     /// How far below saturation others have to stay for it.
     pub(super) room: u64,
@@ -68,16 +68,13 @@ impl Line {
         stands
     }
 
-    /// A request was let in: if it is as large as the one that was refused, its
-    /// tenant has what it stood for. Says whether it still stands.
-    pub(super) fn let_in(&mut self, tenant: TenantKey, jobs: u64) -> bool {
-        let at = self.0.iter().position(|stander| stander.tenant == tenant);
-        let Some(stander) = at.and_then(|at| self.0.get(at)) else { return false };
-        let stays = stander.claim.jobs > jobs;
-        if !stays {
-            self.0.retain(|stander| stander.tenant != tenant);
-        }
-        stays
+    /// A request was let in, and its tenant has so many jobs now: if it is as
+    /// large as the one that was refused, the tenant has what it stood for.
+    /// Says whether it still stands.
+    pub(super) fn let_in(&mut self, tenant: TenantKey, jobs: u64, held: u64) -> bool {
+        self.0.retain(|stander| stander.tenant != tenant || stander.claim.jobs > jobs);
+        let known = self.0.iter_mut().find(|stander| stander.tenant == tenant);
+        known.map(|stander| stander.claim.held = held).is_some()
     }
 }
 
