@@ -20,6 +20,8 @@ enum Step {
     Knock {
         request: u64,
         jobs: u32,
+        /// So many on top, if there are.
+        ahead: u32,
     },
     /// A request stores its jobs, and they take their places.
     Submit {
@@ -56,7 +58,7 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     let request = 0..12_u64;
     prop_oneof![
-        5 => (request.clone(), 1..8_u32).prop_map(|(request, jobs)| Step::Knock { request, jobs }),
+        5 => (request.clone(), 1..8_u32, 0..9_u32).prop_map(|(request, jobs, ahead)| Step::Knock { request, jobs, ahead }),
         4 => request.clone().prop_map(|request| Step::Submit { request }),
         2 => request.clone().prop_map(|request| Step::Named { request }),
         1 => request.clone().prop_map(|request| Step::Sweep { request }),
@@ -102,7 +104,9 @@ proptest! {
 
 fn take(world: &mut World, naive: &mut Naive, rules: &AdmissionRules, step: &Step) {
     match *step {
-        Step::Knock { request, jobs } => knock(world, naive, rules, (request, jobs)),
+        Step::Knock { request, jobs, ahead } => {
+            knock(world, naive, rules, (request, jobs, ahead));
+        }
         Step::Submit { request } => {
             if let Some((tenant, jobs, _)) = naive.holds.remove(&request) {
                 world.scheduler.vacate(&tenant_of(tenant), hold(request));
@@ -121,11 +125,7 @@ fn take(world: &mut World, naive: &mut Naive, rules: &AdmissionRules, step: &Ste
                 submit(world, naive, tenant, jobs.min(room));
             }
         }
-        Step::GiveBack { request } => {
-            world.scheduler.vacate(&tenant_of(tenant(request)), hold(request));
-            naive.holds.remove(&request);
-            world.turn();
-        }
+        Step::GiveBack { request } => give_back(world, naive, request),
         Step::Settle { job, well } => {
             let running: Vec<_> = world.scheduler.under_way().map(|(job, ..)| job).collect();
             if let Some(job) = pick(&running, job) {
@@ -142,35 +142,38 @@ fn take(world: &mut World, naive: &mut Naive, rules: &AdmissionRules, step: &Ste
     }
 }
 
+fn give_back(world: &mut World, naive: &mut Naive, request: u64) {
+    world.scheduler.vacate(&tenant_of(tenant(request)), hold(request));
+    naive.holds.remove(&request);
+    world.turn();
+}
+
 /// Nobody remembers then who was sent away.
 fn restart(world: &mut World, naive: &mut Naive) {
     world.restart();
     naive.line.clear();
 }
 
-fn knock(world: &mut World, naive: &mut Naive, rules: &AdmissionRules, wish: (u64, u32)) {
-    let (request, jobs) = wish;
-    let tenant = tenant(request);
-    let wish = Wish { tenant: tenant_of(tenant), hold: hold(request), jobs, per_minute: None };
+fn knock(world: &mut World, naive: &mut Naive, rules: &AdmissionRules, wish: (u64, u32, u32)) {
+    let (request, jobs, more) = wish;
+    let (tenant, ahead) = (tenant(request), jobs + more);
+    let wish =
+        Wish { tenant: tenant_of(tenant), hold: hold(request), jobs, ahead, per_minute: None };
     naive.line.retain(|stander| stander.until > world.now);
     let admission = world.scheduler.admit(&wish, world.now, Entropy(request));
-    let fits = naive.fits(rules, tenant, request, jobs.into());
+    let (jobs, ahead) = (u64::from(jobs), u64::from(ahead));
+    let fits = naive.fits(rules, tenant, request, jobs);
     assert_eq!(admission.refused.is_none(), fits, "{request} {jobs}: {admission:?}");
     if fits {
         let before = naive.holds.get(&request).map_or(0, |(_, jobs, _)| *jobs);
-        let jobs = before.max(jobs.into());
-        naive.line.retain(|stander| stander.tenant != tenant || stander.jobs > jobs);
-        naive.holds.insert(request, (tenant, jobs, world.now + secs(600)));
-        let held = naive.theirs(tenant);
-        let stander = naive.line.iter_mut().find(|stander| stander.tenant == tenant);
-        if let Some(stander) = stander {
-            stander.held = held;
-        }
+        let places = before.max(naive.places(rules, (tenant, request), (jobs, ahead)));
+        assert_eq!(u64::from(admission.places), places, "{jobs} to {ahead}");
+        naive.let_in(tenant, request, places, world.now + secs(600));
     }
     let retry_after = admission.refused.and_then(|refusal| refusal.retry_after);
     if let Some(wait) = retry_after {
         let until = world.now + wait + wait.scaled(1, 4).max(secs(2));
-        naive.stand(rules, (tenant, request), jobs.into(), until);
+        naive.stand(rules, (tenant, request), jobs, until);
     }
     // Anything that is written takes the hold along.
     world.turn();

@@ -206,7 +206,7 @@ fn house(capacity: u32, share_percent: u32) -> World {
 }
 
 fn wish(tenant: &str, number: u64, jobs: u32) -> Wish {
-    Wish { tenant: tenant_of(tenant), hold: id(number), jobs, per_minute: None }
+    Wish { tenant: tenant_of(tenant), hold: id(number), jobs, ahead: jobs, per_minute: None }
 }
 
 fn knock(world: &mut World, tenant: &str, number: u64, jobs: u32) -> Admission {

@@ -18,16 +18,28 @@ fn room_is_kept_for_who_was_refused_and_comes_back() {
 }
 
 #[test]
-fn a_batch_that_was_refused_on_its_way_finds_twice_the_room() {
+fn a_form_that_was_refused_on_its_way_finds_room_for_twice_as_many() {
     let mut world = house(40, 50);
     fill(&mut world, &["a", "b", "c", "d"]);
-    assert_eq!(knock(&mut world, "late", 1, 4).refused, None);
-    let refusal = knock(&mut world, "late", 1, 6).refused.unwrap();
-    assert_eq!((refusal.limit, refusal.asked, refusal.largest), (Limit::Share, 6, Some(20)));
+    let form = |world: &mut World, number, jobs, ahead| {
+        let wish = Wish { ahead, ..wish("late", number, jobs) };
+        world.scheduler.admit(&wish, world.now, Entropy(0))
+    };
+    assert_eq!(form(&mut world, 1, 1, 4).places, 4, "what is to spare is given ahead");
+    assert_eq!(form(&mut world, 1, 5, 20).refused.unwrap().limit, Limit::Share);
     world.scheduler.vacate(&tenant_of("late"), id(1));
     eager(&mut world, &["a", "b", "c", "d"], 30);
-    assert_eq!(knock(&mut world, "late", 2, 4).refused, None);
-    assert_eq!(knock(&mut world, "late", 2, 12).refused, None);
+    assert_eq!(form(&mut world, 2, 1, 4).places, 10);
+    assert_eq!(form(&mut world, 2, 10, 40).refused, None, "as many as it comes with");
+}
+
+#[test]
+fn the_first_in_line_may_have_at_once_what_it_might_have_alone() {
+    let mut world = house(20, 50);
+    fill(&mut world, &["a", "b", "c", "d"]);
+    assert!(knock(&mut world, "late", 1, 10).refused.is_some());
+    eager(&mut world, &["a", "b", "c", "d"], 20);
+    assert_eq!(knock(&mut world, "late", 2, 10).refused, None);
 }
 
 #[test]
@@ -52,19 +64,16 @@ fn who_comes_with_less_and_is_let_in_stands_behind_those_who_have_nothing() {
 
 #[test]
 fn who_does_not_come_back_in_time_keeps_nobody_out() {
-    let mut world = house(20, 50);
-    fill(&mut world, &["a", "b", "c", "d"]);
-    let wait = knock(&mut world, "late", 1, 3).refused.unwrap().retry_after.unwrap();
-    for of_a in [10, 20] {
-        world.settle(of_a, completed());
+    let mut world = house(20, 100);
+    for number in 1..=18 {
+        enter(&mut world, "full", number);
     }
-    // Two are gone: one that comes leaves three places to the fourth, two do not.
-    let let_in = |world: &mut World, number| knock(world, "a", number, 1).refused.is_none();
-    assert!(let_in(&mut world, 3));
-    assert!(!let_in(&mut world, 4), "that place is kept");
+    let wait = knock(&mut world, "late", 100, 1).refused.unwrap().retry_after.unwrap();
+    world.settle(1, completed());
+    let let_in = |world: &mut World, number| knock(world, "full", number, 1).refused.is_none();
+    assert!(!let_in(&mut world, 101), "that place is kept");
     world.pass(wait.scaled(5, 4).max(wait.saturating_add(Span::from_secs(2))));
-
-    assert!(let_in(&mut world, 6));
+    assert!(let_in(&mut world, 102));
 }
 
 #[test]
@@ -132,7 +141,7 @@ fn house(capacity: u32, share_percent: u32) -> World {
 }
 
 fn wish(tenant: &str, number: u64, jobs: u32) -> Wish {
-    Wish { tenant: tenant_of(tenant), hold: id(number), jobs, per_minute: None }
+    Wish { tenant: tenant_of(tenant), hold: id(number), jobs, ahead: jobs, per_minute: None }
 }
 
 fn knock(world: &mut World, tenant: &str, number: u64, jobs: u32) -> Admission {

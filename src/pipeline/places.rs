@@ -36,17 +36,40 @@ impl<'a, P: Acceptor> Places<'a, P> {
     ///
     /// 429 or 413 that says which limit was met, 503 if the scheduler does not
     /// answer. Nothing was stored then.
-    pub async fn ask(
+    pub async fn for_job(
         ports: &'a P,
         settings: &Settings,
         caller: &Caller,
         hold: JobId,
     ) -> Result<Self, Problem> {
+        Self::ask(ports, settings, (caller, hold), 1).await
+    }
+
+    /// Asks for the first places of a form.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub async fn for_form(
+        ports: &'a P,
+        settings: &Settings,
+        caller: &Caller,
+        hold: JobId,
+    ) -> Result<Self, Problem> {
+        Self::ask(ports, settings, (caller, hold), ahead_of(1)).await
+    }
+
+    async fn ask(
+        ports: &'a P,
+        settings: &Settings,
+        (caller, hold): (&Caller, JobId),
+        ahead: u32,
+    ) -> Result<Self, Problem> {
         let per_minute = settings.per_minute(&caller.tenant);
         let tenant = caller.tenant.tenant_id.clone();
-        let wish = Wish { tenant, hold, jobs: 1, per_minute };
+        let wish = Wish { tenant, hold, jobs: 1, ahead: 1, per_minute };
         let mut places = Self { ports, wish, quota: None, demotion: None };
-        places.grow(1).await?;
+        places.grow(1, ahead).await?;
         Ok(places)
     }
 
@@ -69,32 +92,31 @@ impl<'a, P: Acceptor> Places<'a, P> {
         let _ = patiently(self.ports, async || self.ports.vacate(places.clone()).await).await;
     }
 
-    async fn grow(&mut self, jobs: u32) -> Result<(), Problem> {
-        let wish = Wish { jobs, ..self.wish.clone() };
+    async fn grow(&mut self, jobs: u32, ahead: u32) -> Result<(), Problem> {
+        let wish = Wish { jobs, ahead, ..self.wish.clone() };
         let asked = patiently(self.ports, async || self.ports.admit(wish.clone()).await).await;
-        let Admitted { refused, quota, demotion } = asked?;
+        let Admitted { refused, places, quota, demotion } = asked?;
         if let Some(refusal) = refused {
             return Err(Problem::limited(refusal, quota));
         }
-        (self.wish, self.quota, self.demotion) = (wish, quota, demotion);
+        self.wish.jobs = places.max(jobs);
+        (self.quota, self.demotion) = (quota, demotion);
         Ok(())
     }
 }
 
 impl<P: Acceptor> Room for Places<'_, P> {
-    /// Nobody knows how many files a form has before its end. Places are asked
-    /// for ahead, four times as many each time, as long as there are.
     async fn at_least(&mut self, files: u32) -> Result<(), Problem> {
         if files <= self.wish.jobs {
             return Ok(());
         }
-        let most = u32::try_from(MAX_FILES).unwrap_or(u32::MAX);
-        let ahead = files.saturating_mul(4).min(most).max(files);
-        match self.grow(ahead).await {
-            Err(problem) if ahead > files && matches!(problem.status, 413 | 429) => {
-                self.grow(files).await
-            }
-            grown => grown,
-        }
+        self.grow(files, ahead_of(files)).await
     }
+}
+
+/// Nobody knows how many files a form has before its end. Places are asked for
+/// ahead, four times as many each time, and given as long as there are.
+fn ahead_of(files: u32) -> u32 {
+    let most = u32::try_from(MAX_FILES).unwrap_or(u32::MAX);
+    files.saturating_mul(4).min(most).max(files)
 }

@@ -156,6 +156,8 @@ pub trait Upload {
 pub struct Admitted {
     /// Why nothing was let in, if so.
     pub refused: Option<Refusal>,
+    /// How many places the request has.
+    pub places: u32,
     /// What is left of the tenant's rate.
     pub quota: Option<Quota>,
     /// The tenant's demotion, to be handed on unread.

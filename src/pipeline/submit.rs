@@ -58,7 +58,7 @@ where
         return idempotency::replay(&earlier, &print);
     }
     let job_id = JobId::new(ports.now(), [ports.chance(), ports.chance()]);
-    let places = Places::ask(ports, settings, caller, job_id).await?;
+    let places = Places::for_job(ports, settings, caller, job_id).await?;
     let body = body.inspect_ok(|chunk| print.push(chunk));
     let received = intake::receive(ports, body, job_id, permits, settings.inline_input_bytes).await;
     let made = match received {

@@ -70,7 +70,7 @@ where
     let chances = || [ports.chance(), ports.chance()];
     let (first, batch_id) =
         (JobId::new(ports.now(), chances()), BatchId::new(ports.now(), chances()));
-    let mut places = Places::ask(ports, settings, caller, first).await?;
+    let mut places = Places::for_form(ports, settings, caller, first).await?;
     let arriving = upload::Arriving { content_type, body, batch: batch_id, first, print: &print };
     let made = match upload::receive(ports, permits, arriving, &mut places).await {
         Ok(form) => {

@@ -33,16 +33,17 @@ impl Scheduler {
         let measure = self.measure(key, wish);
         let refused = self.too_fast(key, &measure, rate, (now, chance));
         let refused = refused.or_else(|| self.too_many(key, &measure, (now, chance)));
-        if refused.is_none() {
-            self.let_in(key, wish, (rate, now));
-        }
+        let places = match refused {
+            None => self.let_in(key, (wish, self.places(key, wish, &measure)), (rate, now)),
+            Some(_) => 0,
+        };
         let tenant = self.hall.tenants.get(key.0);
         let quota = tenant.zip(rate).map(|(it, rate)| it.knocks.kept.arrival.quota(rate, now));
         let forgotten = |it: &Tenant| it.is_blank(now) && !it.knocks.stands;
         if refused.is_none() || tenant.is_some_and(forgotten) {
             self.hall.changed(key);
         }
-        Admission { refused, quota, demotion: self.demotion(&wish.tenant) }
+        Admission { refused, places, quota, demotion: self.demotion(&wish.tenant) }
     }
 
     /// Gives back the places of a request.
@@ -102,20 +103,40 @@ impl Scheduler {
         let theirs = tenant.map_or(0, |it| it.knocks.kept.held() + count(it.jobs));
         let own = known.map(|hold| u64::from(hold.jobs));
         let more = u64::from(wish.jobs).saturating_sub(own.unwrap_or(0));
+        let line = &self.house.line;
         // Who is in already need not stand in line.
-        let most = self.config.admission.most_kept();
-        let kept = match own {
-            None => self.house.line.kept_from(key, theirs).min(most),
-            Some(_) => 0,
-        };
-        Measure { depth: self.depth(), kept, held: theirs, more, own }
+        let kept = if own.is_some() { 0 } else { line.kept_from(key, theirs) };
+        let first = theirs == 0 && kept == 0 && line.claimed(key).is_some();
+        let kept = kept.min(self.config.admission.most_kept());
+        Measure { depth: self.depth(), kept, held: theirs, more, own, first }
     }
 
-    fn let_in(&mut self, key: TenantKey, wish: &Wish, (rate, now): (Option<Rate>, Timestamp)) {
-        let Some(tenant) = self.hall.tenants.get_mut(key.0) else { return };
+    /// How many places a request is given: if it may have more jobs than it
+    /// came with, as many as it was refused with before, or those ahead.
+    fn places(&self, key: TenantKey, wish: &Wish, measure: &Measure) -> u32 {
+        let rules = self.config.admission;
+        let before = self.house.line.claimed(key).filter(|_| measure.own.is_none());
+        let before = before.and_then(|jobs| u32::try_from(jobs).ok());
+        let fits = |jobs: &u32| {
+            let more = u64::from(*jobs).saturating_sub(measure.own.unwrap_or(0));
+            u64::from(*jobs) <= rules.most_at_once() && rules.fits(&Measure { more, ..*measure })
+        };
+        let better = [before.unwrap_or(0).max(wish.ahead), wish.ahead];
+        let grows = wish.ahead > wish.jobs;
+        better.into_iter().filter(|_| grows).find(fits).unwrap_or(wish.jobs)
+    }
+
+    /// Says how many places the request has now.
+    fn let_in(
+        &mut self,
+        key: TenantKey,
+        (wish, places): (&Wish, u32),
+        (rate, now): (Option<Rate>, Timestamp),
+    ) -> u32 {
+        let Some(tenant) = self.hall.tenants.get_mut(key.0) else { return 0 };
         let kept = &mut tenant.knocks.kept;
         let before = kept.remove(wish.hold);
-        let jobs = wish.jobs.max(before.map_or(0, |before| before.jobs));
+        let jobs = places.max(before.map_or(0, |before| before.jobs));
         let hold = Hold { id: wish.hold, jobs, until: now + HOLD_LASTS };
         kept.holds.push(hold);
         if let (None, Some(rate)) = (before, rate) {
@@ -127,6 +148,7 @@ impl Scheduler {
             self.house.let_go(before, key);
         }
         self.house.hold(hold, key);
+        jobs
     }
 
     fn too_fast(
@@ -188,7 +210,7 @@ impl Scheduler {
                 (twice.min(rules.most_at_once()), measure.held.saturating_sub(own))
             }
         };
-        let whole = Measure { more, held, own: None, ..*measure };
+        let whole = Measure { more, held, own: None, first: held == 0, ..*measure };
         let Some(room) = rules.room(&whole) else { return };
         let claim = Claim { jobs: more, held, room };
         let stands = self.house.line.stand(key, claim, at);

@@ -31,6 +31,10 @@ pub(super) struct Measure {
     pub(super) more: u64,
     /// The places the request has already, if it does.
     pub(super) own: Option<u64>,
+    /// The tenant has nothing, was refused, and is the first in line: it may
+    /// have at once what it might have alone, or else one that has much to ask
+    /// would never find as much free.
+    pub(super) first: bool,
 }
 
 /// A bound that a wish does not keep.
@@ -59,6 +63,11 @@ impl AdmissionRules {
         (self.capacity() * self.share()).div_ceil(100)
     }
 
+    /// Whether there is room.
+    pub(super) fn fits(&self, measure: &Measure) -> bool {
+        self.excess(measure).or_else(|| self.excess_of_share(measure)).is_none()
+    }
+
     /// What the house as a whole has no room for. A request that is in already
     /// may go on to the last place.
     pub(super) fn excess(&self, measure: &Measure) -> Option<Excess> {
@@ -77,7 +86,7 @@ impl AdmissionRules {
         let free = self.capacity().saturating_sub(measure.taken() + measure.last());
         let theirs = (measure.held + measure.last()) * (100 - self.share());
         let allowed = free * self.share();
-        if measure.more == 0 || theirs < allowed {
+        if measure.more == 0 || measure.first || theirs < allowed {
             return None;
         }
         Some(Excess { jobs: theirs - allowed + 1, most: self.share_now(measure) })
@@ -92,9 +101,10 @@ impl AdmissionRules {
     /// How far below saturation the others have to stay until a wish fits;
     /// `None` if the tenant's own jobs are in its way.
     pub(super) fn room(&self, measure: &Measure) -> Option<u64> {
-        let asked = (measure.held + measure.last()) * (100 - self.share()) / self.share();
-        let by_share = self.capacity().checked_sub(measure.last() + asked + 1)?;
         let by_capacity = self.capacity().checked_sub(measure.more)?;
+        let asked = (measure.held + measure.last()) * (100 - self.share()) / self.share();
+        let by_share = self.capacity().checked_sub(measure.last() + asked + 1);
+        let by_share = if measure.first { by_capacity } else { by_share? };
         let deepest = by_share.min(by_capacity).min(self.saturated() - 1);
         (deepest >= measure.held).then_some(self.saturated() - deepest)
     }

@@ -45,6 +45,12 @@ impl Line {
         claims.filter(|claim| claim.held <= held).map(|claim| claim.room).sum()
     }
 
+    /// The jobs of the request that a tenant stands for, if it does.
+    pub(super) fn claimed(&self, tenant: TenantKey) -> Option<u64> {
+        let known = self.0.iter().find(|stander| stander.tenant == tenant);
+        known.map(|stander| stander.claim.jobs)
+    }
+
     /// A request was refused: its tenant stands in line, where it stood if it
     /// did, until `wait` is over and a while longer. Says whether it stands.
     pub(super) fn stand(

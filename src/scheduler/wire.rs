@@ -45,6 +45,8 @@ pub struct Wish {
     pub hold: JobId,
     /// How many jobs it has, as far as is known.
     pub jobs: u32,
+    /// How many it may have in the end; what is to spare is given ahead.
+    pub ahead: u32,
     /// How many requests the tenant may make in a minute; `None`: any number.
     pub per_minute: Option<u64>,
 }
@@ -55,6 +57,8 @@ pub struct Wish {
 pub struct Admission {
     /// Why nothing was let in, if so. Then nothing has changed.
     pub refused: Option<Refusal>,
+    /// How many places the request has.
+    pub places: u32,
     /// What is left of the tenant's rate, if it has one.
     pub quota: Option<Quota>,
     /// The tenant has lost its priorities.

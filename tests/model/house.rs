@@ -43,13 +43,35 @@ impl Naive {
         jobs: u64,
     ) -> bool {
         let known = self.holds.get(&request).map(|(_, jobs, _)| *jobs);
-        let more = jobs.saturating_sub(known.unwrap_or(0));
+        let (more, theirs) = (jobs.saturating_sub(known.unwrap_or(0)), self.theirs(tenant));
         if known.is_some() {
-            return all_fit(rules, self.depth(), self.theirs(tenant), more);
+            return all_fit(rules, self.depth(), theirs, more);
         }
-        let depth = self.depth() + self.kept_from(rules, tenant, self.theirs(tenant));
-        depth * 10 < u64::from(rules.capacity) * 9
-            && all_fit(rules, depth, self.theirs(tenant), more)
+        let kept = self.kept_from(rules, tenant, theirs);
+        let depth = self.depth() + kept;
+        let in_line = self.line.iter().any(|stander| stander.tenant == tenant);
+        // Who has nothing and is first may have what it might have alone.
+        let at_once = in_line && theirs == 0 && kept == 0 && jobs <= most_at_once(rules);
+        let fits = all_fit(rules, depth, theirs, more)
+            || (at_once && depth + more <= u64::from(rules.capacity));
+        depth * 10 < u64::from(rules.capacity) * 9 && fits
+    }
+
+    /// How many places a request is given that asks for these, and may have
+    /// more: as many as it was refused with before, those ahead, or these.
+    pub(crate) fn places(
+        &self,
+        rules: &AdmissionRules,
+        (tenant, request): (&'static str, u64),
+        (jobs, ahead): (u64, u64),
+    ) -> u64 {
+        let stander = self.line.iter().find(|stander| stander.tenant == tenant);
+        let known = self.holds.contains_key(&request);
+        let before = stander.filter(|_| !known).map_or(0, |stander| stander.jobs);
+        let mut better = [before.max(ahead), ahead].into_iter().filter(|_| ahead > jobs);
+        let fits =
+            |jobs: &u64| *jobs <= most_at_once(rules) && self.fits(rules, tenant, request, *jobs);
+        better.find(fits).unwrap_or(jobs)
     }
 
     /// What those before a tenant need who had no more than it has.
@@ -57,6 +79,22 @@ impl Naive {
         let before = self.line.iter().take_while(|stander| stander.tenant != tenant);
         let kept = before.filter(|stander| stander.held <= held).map(|stander| stander.room);
         kept.sum::<u64>().min(u64::from(rules.capacity) / 2)
+    }
+
+    /// A request is given so many places.
+    pub(crate) fn let_in(
+        &mut self,
+        tenant: &'static str,
+        request: u64,
+        jobs: u64,
+        until: Timestamp,
+    ) {
+        self.holds.insert(request, (tenant, jobs, until));
+        let held = self.theirs(tenant);
+        self.line.retain(|stander| stander.tenant != tenant || stander.jobs > jobs);
+        if let Some(stander) = self.line.iter_mut().find(|stander| stander.tenant == tenant) {
+            stander.held = held;
+        }
     }
 
     /// A refused tenant stands in line, if there is a depth, its own jobs at
@@ -70,11 +108,14 @@ impl Naive {
     ) {
         let own = self.holds.get(&request).map(|(_, jobs, _)| *jobs);
         let (held, saturated) = (self.theirs(tenant), u64::from(rules.capacity) * 9 / 10);
-        let most = (u64::from(rules.capacity) * u64::from(rules.share_percent)).div_ceil(100);
         // One that was on its way may have as many again.
-        let more = if own.is_some() { most.min(jobs * 2) } else { jobs };
+        let more = if own.is_some() { most_at_once(rules).min(jobs * 2) } else { jobs };
         let held = held - own.unwrap_or(0);
-        let deepest = (held..saturated).rev().find(|depth| all_fit(rules, *depth, held, more));
+        let fits = |depth: &u64| match held {
+            0 => depth + more <= u64::from(rules.capacity),
+            _ => all_fit(rules, *depth, held, more),
+        };
+        let deepest = (held..saturated).rev().find(fits);
         let Some(deepest) = deepest else { return };
         let room = saturated - deepest;
         let claim = Stander { tenant, jobs: more, held, room, until };
@@ -87,6 +128,10 @@ impl Naive {
             }
         }
     }
+}
+
+fn most_at_once(rules: &AdmissionRules) -> u64 {
+    (u64::from(rules.capacity) * u64::from(rules.share_percent)).div_ceil(100)
 }
 
 /// Jobs come one by one: each finds room, or none of them is let in.
