@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { buildWorker } from './build.mjs';
 import { CommandFailed, ROOT, main } from './progress.mjs';
+import { line } from './bench/line.mjs';
 import { memory } from './bench/memory.mjs';
 import { overload } from './bench/overload.mjs';
 import { scheduler } from './bench/scheduler.mjs';
@@ -13,7 +14,7 @@ import { cpuMillis, openWorld } from './bench/world.mjs';
 
 const { values } = parseArgs({ options: { only: { type: 'string' } }, allowPositionals: true });
 
-const MEASUREMENTS = { size, start, submit, idle, drain, overload, scheduler, inline, memory };
+const MEASUREMENTS = { size, start, submit, idle, drain, overload, line, scheduler, inline, memory };
 
 await main(async () => {
   await buildWorker();

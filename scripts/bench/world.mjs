@@ -28,7 +28,7 @@ export async function openWorld({ latency = 0, vars = {}, inspectorPort } = {}) 
     },
     onLog: ({ level, message }) => level === 'error' && console.error(message),
   });
-  await addTenant(runtime.d1);
+  await addTenant(runtime.d1, 'bench', KEY);
   return new World(claude, runtime);
 }
 
@@ -66,6 +66,17 @@ class World {
     const response = await fetch(`${this.runtime.url}/jobs`, { method: 'POST', headers, body });
     await response.arrayBuffer();
     return response.status;
+  }
+
+  // A caller of a tenant of its own: tells what each submission is answered.
+  async caller(name) {
+    await addTenant(this.runtime.d1, name, `key of ${name}`);
+    const headers = { authorization: `Bearer key of ${name}` };
+    return async (path, body) => {
+      const response = await fetch(this.runtime.url + path, { method: 'POST', headers, body });
+      await response.arrayBuffer();
+      return { status: response.status, retryAfter: Number(response.headers.get('retry-after')) };
+    };
   }
 
   // Submits to a full house; how many refusals there were.
@@ -164,12 +175,10 @@ async function startClaude(latency) {
   throw new Error('the simulated Claude did not start');
 }
 
-async function addTenant(d1) {
-  const hash = createHash('sha256').update(KEY).digest('hex');
+async function addTenant(d1, name, key) {
+  const hash = createHash('sha256').update(key).digest('hex');
   await d1.batch([
-    d1.prepare("INSERT INTO tenants (tenant_id, name, plan, created_at) VALUES ('bench', 'Bench', 'free', 0)"),
-    d1
-      .prepare("INSERT INTO api_keys (key_hash, tenant_id, prefix, created_at) VALUES (?, 'bench', 'bench', 0)")
-      .bind(hash),
+    d1.prepare("INSERT INTO tenants (tenant_id, name, plan, created_at) VALUES (?1, ?1, 'free', 0)").bind(name),
+    d1.prepare("INSERT INTO api_keys (key_hash, tenant_id, prefix, created_at) VALUES (?1, ?2, 'bench', 0)").bind(hash, name),
   ]);
 }

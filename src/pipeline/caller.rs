@@ -88,11 +88,12 @@ fn label(
     let Some(value) = header(name).filter(|value| !value.is_empty()) else {
         return Ok(None);
     };
-    let plain = value.chars().all(|c| !c.is_control());
+    // What was no UTF-8 has become a replacement character on its way here.
+    let plain = value.chars().all(|c| !c.is_control() && c != char::REPLACEMENT_CHARACTER);
     if value.len() <= longest && plain && fits(&value) {
         return Ok(Some(value));
     }
-    let allowed = format!("the header {name} must be plain text of at most {longest} bytes");
+    let allowed = format!("the header {name} must be plain UTF-8 text of at most {longest} bytes");
     let form = if name == "anthropic-version" { ", a date like 2023-06-01" } else { "" };
     Err(Problem::field(name, allowed + form))
 }

@@ -8,8 +8,9 @@ use super::retry::patiently;
 use super::store::{self, BatchRow, JobRow};
 use super::view::{BatchView, JobView, ask_again};
 use super::waiting::until_ended;
-use crate::domain::{BatchId, JobId, JobStatus, Timestamp};
-use serde_json::{Value, value::RawValue};
+use crate::domain::{BatchId, JobId, JobStatus, Timestamp, from_json};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 /// Reads a job of the caller's tenant.
 ///
@@ -50,8 +51,8 @@ where
 }
 
 fn estimated_start(explained: &RawValue) -> Option<Timestamp> {
-    let explained: Value = serde_json::from_str(explained.get()).ok()?;
-    Timestamp::from_rfc3339(explained.get("estimatedStart")?.as_str()?)
+    let said = from_json::<Said>(explained.get()).ok()?;
+    Timestamp::from_rfc3339(&said.estimated_start?)
 }
 
 /// After a job was accepted: 200 with the job if it ends within the caller's
@@ -69,13 +70,23 @@ where
         Some(job) => until_ended(ports, caller, job).await.ok(),
         None => None,
     };
-    let view = row.filter(|row| row.status.ended()).map(JobView::from);
+    let demotion = || from_json::<Said>(&accepted.body).ok()?.demotion;
+    let ended = row.filter(|row| row.status.ended());
+    let view = ended.map(|row| JobView::from(row).demotion(demotion()));
     let body = view.and_then(|view| serde_json::to_string(&view).ok());
     let answer = match body {
         Some(body) => Answer { status: 200, body, ..accepted },
         None => accepted,
     };
     preferred(answer, caller)
+}
+
+/// What an answer or the scheduler said, as far as it matters here.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Said {
+    estimated_start: Option<String>,
+    demotion: Option<Box<RawValue>>,
 }
 
 fn preferred(answer: Answer, caller: &Caller) -> Answer {

@@ -1,7 +1,7 @@
 //! Jobs and batches as JSON for their owner.
 use super::store::{BatchRow, JobRow};
 use crate::domain::{BatchId, JobError, JobId, JobStatus, Origin, Priority, Span, Timestamp};
-use crate::scheduler::WaitingFor;
+use crate::scheduler::{Demoted, WaitingFor};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -48,6 +48,10 @@ pub struct JobView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<WaitingFor>)]
     waiting_for: Option<Box<RawValue>>,
+    /// Where it was submitted: its tenant has lost its priorities.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Demoted>)]
+    demotion: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     result_url: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,6 +64,12 @@ impl JobView {
     #[must_use]
     pub fn waiting_for(self, explained: Option<Box<RawValue>>) -> Self {
         Self { waiting_for: explained, ..self }
+    }
+
+    /// Adds that its tenant has lost its priorities, as the door was told.
+    #[must_use]
+    pub fn demotion(self, demotion: Option<Box<RawValue>>) -> Self {
+        Self { demotion, ..self }
     }
 }
 
@@ -88,6 +98,7 @@ impl From<JobRow> for JobView {
             error,
             metadata: row.metadata,
             waiting_for: None,
+            demotion: None,
             purged_at: row.purged_at.map(|at| at.to_string()),
         }
     }

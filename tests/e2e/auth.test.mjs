@@ -82,10 +82,11 @@ test('Claude never sees the key of a tenant', async () => {
 
 for (const [name, value, allowed] of [
   ['x-user-id', 'u'.repeat(129), '128 bytes'],
+  ['x-user-id', '\u00ff\u00fe', 'UTF-8'],
   ['anthropic-version', 'latest', 'a date like 2023-06-01'],
   ['anthropic-beta', 'b'.repeat(2_001), '2000 bytes'],
 ]) {
-  test(`a bad header ${name} is refused by its name`, async () => {
+  test(`a bad header ${name} is refused by its name: ${allowed}`, async () => {
     const before = await world.restCounts();
     const reply = await acme.submit({ prompt: 'x' }, { [name]: value });
     assertProblem(reply, { status: 400, field: name, detail: allowed });

@@ -107,6 +107,9 @@ test('a tenant beyond its daily input goes behind the others, and is told so', a
   await spender.untilCompleted(ids.urgent);
   const [urgent, usual] = ['urgent', 'usual'].map((text) => budget.claude.callsFor(text)[0]);
   assert.ok(usual.n < urgent.n, 'the other tenant goes first');
+  const waited = await spender.submit({ prompt: 'waited for' }, { prefer: 'wait=30' });
+  assert.deepEqual([waited.status, waited.body.demotion.reason], [200, 'daily_input']);
+  assert.equal((await other.submit({ prompt: 'waited for, too' }, { prefer: 'wait=30' })).body.demotion, undefined);
 });
 
 /**
