@@ -138,7 +138,7 @@ impl Problem {
         let detail = "this Idempotency-Key came with another request within the last 24 hours; \
                       a new request needs a new key";
         let title = "The idempotency key is taken";
-        let field = Some("Idempotency-Key".to_owned());
+        let field = Some("idempotency-key".to_owned());
         Self { field, ..Self::new("idempotency-key-reused", 422, title, detail) }
     }
 

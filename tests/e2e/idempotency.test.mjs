@@ -42,7 +42,7 @@ test('another request with the key is refused: other body, other label, other ve
     [{ prompt: 'first' }, { 'anthropic-version': '2023-01-01' }],
   ]) {
     const reply = await acme.submit(body, { ...key, ...headers });
-    assertProblem(reply, { status: 422, type: 'idempotency-key-reused', field: 'Idempotency-Key' });
+    assertProblem(reply, { status: 422, type: 'idempotency-key-reused', field: 'idempotency-key' });
   }
   await world.nothingLeftBehind(before);
 });
@@ -76,7 +76,7 @@ test('a batch is recognised whatever boundary its form has', async () => {
   assert.equal(again.text, first.text);
   assert.equal(again.headers.get('idempotent-replayed'), 'true');
   for (const [files, fields] of [[pdfs('other'), { prompt: 'sum up' }], [pdfs('form'), {}], [pdfs('form').reverse(), { prompt: 'sum up' }]]) {
-    assertProblem(await acme.submitFiles(files, fields, key), { status: 422, field: 'Idempotency-Key' });
+    assertProblem(await acme.submitFiles(files, fields, key), { status: 422, field: 'idempotency-key' });
   }
   await world.nothingLeftBehind(before);
 });

@@ -88,7 +88,7 @@ test('a format that nobody knows is refused by the name of the parameter', async
   const id = await acme.accepted({ prompt: 'formats' });
   await acme.untilCompleted(id);
   for (const format of ['html', 'TEXT', 'message%00', '%22']) {
-    assertProblem(await acme.result(id, format), { status: 400, field: 'format', detail: '`text` or `message`' });
+    assertProblem(await acme.result(id, format), { status: 400, field: 'format', detail: 'one of text, message' });
   }
 });
 
