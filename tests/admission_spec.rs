@@ -1,11 +1,14 @@
 //! Who is let in, and what those are told who are not.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code")]
+#[path = "model/door.rs"]
+mod door;
 #[path = "model/world.rs"]
 mod world;
 
 use claude_pipeline::domain::*;
 use claude_pipeline::scheduler::*;
-use world::{World, by, completed, id, job, tenant_of};
+use door::{enter, house, knock, wish};
+use world::{World, completed, id, job, tenant_of};
 
 #[test]
 fn nobody_is_let_in_above_nine_tenths() {
@@ -200,34 +203,11 @@ fn a_demoted_tenant_is_told_at_the_door() {
     assert_eq!(knock(&mut world, "bolt", 3, 1).demotion, None);
 }
 
-fn house(capacity: u32, share_percent: u32) -> World {
-    let admission = AdmissionRules { capacity, share_percent, ..AdmissionRules::default() };
-    World::new(Config { admission, ..Config::default() })
-}
-
-fn wish(tenant: &str, number: u64, jobs: u32) -> Wish {
-    Wish { tenant: tenant_of(tenant), hold: id(number), jobs, ahead: jobs, per_minute: None }
-}
-
-fn knock(world: &mut World, tenant: &str, number: u64, jobs: u32) -> Admission {
-    let admission = world.scheduler.admit(&wish(tenant, number, jobs), world.now, Entropy(0));
-    world.scheduler.assert_consistent();
-    admission
-}
-
 /// How many of so many single requests are let in.
 fn let_in(world: &mut World, tenant: &str, requests: u64) -> usize {
     let base = 10_000 * u64::from(tenant.as_bytes()[0]);
     let knocks = (1..=requests).map(|number| knock(world, tenant, base + number, 1).refused);
     knocks.filter(Option::is_none).count()
-}
-
-/// Knocks, and submits a job in the place.
-fn enter(world: &mut World, tenant: &str, number: u64) {
-    assert_eq!(knock(world, tenant, number, 1).refused, None);
-    let before = world.scheduler.depth();
-    world.submit(by(tenant, job(number)));
-    assert_eq!(world.scheduler.depth(), before, "it takes the place held in its name");
 }
 
 fn beginning() -> Timestamp {

@@ -1,10 +1,13 @@
 //! Who was refused and comes back when told.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code")]
+#[path = "model/door.rs"]
+mod door;
 #[path = "model/world.rs"]
 mod world;
 
 use claude_pipeline::domain::*;
 use claude_pipeline::scheduler::*;
+use door::{enter, house, knock, wish};
 use world::{World, by, completed, id, job, tenant_of};
 
 #[test]
@@ -133,27 +136,4 @@ fn fill(world: &mut World, tenants: &[&str]) {
             }
         }
     }
-}
-
-fn house(capacity: u32, share_percent: u32) -> World {
-    let admission = AdmissionRules { capacity, share_percent, ..AdmissionRules::default() };
-    World::new(Config { admission, ..Config::default() })
-}
-
-fn wish(tenant: &str, number: u64, jobs: u32) -> Wish {
-    Wish { tenant: tenant_of(tenant), hold: id(number), jobs, ahead: jobs, per_minute: None }
-}
-
-fn knock(world: &mut World, tenant: &str, number: u64, jobs: u32) -> Admission {
-    let admission = world.scheduler.admit(&wish(tenant, number, jobs), world.now, Entropy(0));
-    world.scheduler.assert_consistent();
-    admission
-}
-
-/// Knocks, and submits a job in the place.
-fn enter(world: &mut World, tenant: &str, number: u64) {
-    assert_eq!(knock(world, tenant, number, 1).refused, None);
-    let before = world.scheduler.depth();
-    world.submit(by(tenant, job(number)));
-    assert_eq!(world.scheduler.depth(), before, "it takes the place held in its name");
 }
