@@ -60,7 +60,7 @@ struct Asked<'a> {
 impl Asked<'_> {
     async fn tenant(&self, route: TenantRoute) -> Answered {
         let (shell, query, caller) = (self.shell, self.query(), &self.caller().await?);
-        route.check(&query)?;
+        route.check(&query, self.header("content-encoding").as_deref())?;
         match route {
             TenantRoute::SubmitJob => {
                 let body = self.body.chunks();
@@ -88,7 +88,8 @@ impl Asked<'_> {
     async fn operator(&self, route: AdminRoute) -> Answered {
         let token = self.shell.variable("ADMIN_TOKEN");
         admin::authorize(|name| self.header(name), token.as_deref())?;
-        let body = admin::body(self.body.chunks()).await?;
+        let body =
+            admin::body(self.body.chunks(), self.header("content-encoding").as_deref()).await?;
         admin::answer(self.shell, route, &self.query(), &body).await
     }
 

@@ -47,7 +47,6 @@ where
     if tenant.suspended_at.is_some() {
         return Err(Problem::suspended());
     }
-    plain_body(&header)?;
     Ok(Caller {
         tenant,
         user_id: label(&header, "x-user-id", 128, |_| true)?,
@@ -98,9 +97,13 @@ fn label(
     Err(Problem::field(name, allowed + form))
 }
 
-/// Bodies are read as they are sent.
-fn plain_body(header: &impl Fn(&str) -> Option<String>) -> Result<(), Problem> {
-    match header("content-encoding") {
+/// Whether a body comes as it is: none is unpacked here.
+///
+/// # Errors
+///
+/// 415 that names the encoding.
+pub(super) fn plain_body(encoding: Option<&str>) -> Result<(), Problem> {
+    match encoding {
         Some(encoding) if !encoding.eq_ignore_ascii_case("identity") => {
             let detail = format!("send the body without content-encoding, not as `{encoding}`");
             Err(Problem::unsupported_type(detail))

@@ -1,4 +1,5 @@
 //! Which use case a request asks for.
+use super::caller::plain_body;
 use super::problem::Problem;
 use super::query::Query;
 use crate::domain::{BatchId, JobId, TenantId};
@@ -128,14 +129,19 @@ impl Route {
 }
 
 impl TenantRoute {
-    /// Whether a request says nothing in its URL that its route has no use for.
+    /// Whether a request says nothing in its URL that its route has no use for,
+    /// and its body comes as it is.
     ///
     /// # Errors
     ///
-    /// 400 that names the parameter.
-    pub fn check(self, query: &Query) -> Result<(), Problem> {
+    /// 400 that names the parameter, 415 that names the encoding.
+    pub fn check(self, query: &Query, encoding: Option<&str>) -> Result<(), Problem> {
         match self {
-            Self::SubmitJob | Self::Job(_) | Self::SubmitBatch | Self::Batch(_) => query.only(&[]),
+            Self::SubmitJob | Self::SubmitBatch => {
+                query.only(&[])?;
+                plain_body(encoding)
+            }
+            Self::Job(_) | Self::Batch(_) => query.only(&[]),
             // Read by those who answer, and checked there.
             Self::ListJobs | Self::DeleteJob(_) | Self::ListBatches | Self::DeleteBatch(_) => {
                 Ok(())
@@ -160,13 +166,15 @@ impl TenantRoute {
     }
 }
 
-/// Whether a path has a template's form: a `:name` stands for any segment.
+/// Whether a path has a template's form: a `:name` stands for any segment that
+/// is not empty.
 fn matches(template: &str, path: &str) -> bool {
     let (mut wanted, mut given) = (template.split('/'), path.split('/'));
     loop {
         match (wanted.next(), given.next()) {
             (None, None) => return true,
-            (Some(wanted), Some(given)) if wanted == given || wanted.starts_with(':') => {}
+            (Some(wanted), Some(given)) if wanted == given => {}
+            (Some(wanted), Some(given)) if wanted.starts_with(':') && !given.is_empty() => {}
             _ => return false,
         }
     }
@@ -231,5 +239,6 @@ mod tests {
         assert_eq!(allowed("PUT", "/jobs").as_deref(), Some("POST, GET, HEAD"));
         assert_eq!(allowed("POST", &format!("/jobs/{ID}/result")).as_deref(), Some("GET, HEAD"));
         assert_eq!(Route::of("PATCH", &format!("/jobs/{ID}")).unwrap_err().status, 405);
+        assert_eq!(Route::of("POST", "/jobs/").unwrap_err().status, 404, "there is no such path");
     }
 }

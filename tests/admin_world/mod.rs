@@ -107,7 +107,7 @@ impl World {
         let chunks = body.as_bytes().chunks(1_000).map(Bytes::copy_from_slice);
         let chunks = stream::iter(chunks.map(Ok::<_, Infallible>));
         let asked = async {
-            let body = admin::body(chunks).await?;
+            let body = admin::body(chunks, None).await?;
             admin::answer(self, route, &query, &body).await
         };
         match block_on(asked) {

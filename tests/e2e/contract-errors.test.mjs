@@ -81,6 +81,8 @@ test('a compressed body is told to come as it is', async () => {
   const send = (body, headers) => acme.post('/jobs', body, { 'content-encoding': 'gzip', ...headers });
   assertProblem(await send(gzipSync('{"prompt":"x"}')), { status: 415, type: 'unsupported-type', detail: 'gzip' });
   assert.equal((await send('{"prompt":"x"}', { 'content-encoding': 'identity' })).status, 202);
+  const reply = await world.admin.request('POST', '/admin/tenants', { tenantId: 'zip' }, { 'content-encoding': 'br' });
+  assertProblem(reply, { status: 415, type: 'unsupported-type', detail: 'br' });
 });
 
 test('an id that is unknown is not found on every route', async () => {

@@ -1,5 +1,6 @@
 //! The body of an operator's request: a JSON object of known fields, checked.
 use crate::domain::{Plan, TenantId};
+use crate::pipeline::caller::plain_body;
 use crate::pipeline::field::{kind, number, text};
 use crate::pipeline::problem::Problem;
 use bytes::Bytes;
@@ -13,8 +14,8 @@ use std::pin::pin;
 ///
 /// # Errors
 ///
-/// 413 if it is too long, 400 if it cannot be read.
-pub async fn body<S, E>(chunks: S) -> Result<String, Problem>
+/// 413 if it is too long, 415 if it is compressed, 400 if it cannot be read.
+pub async fn body<S, E>(chunks: S, encoding: Option<&str>) -> Result<String, Problem>
 where
     S: Stream<Item = Result<Bytes, E>>,
 {
@@ -27,6 +28,9 @@ where
             let detail = format!("the body may have {LONGEST_BODY} bytes at most");
             return Err(Problem::too_large(detail));
         }
+    }
+    if !read.is_empty() {
+        plain_body(encoding)?;
     }
     String::from_utf8(read).map_err(|_| Problem::invalid("the body is not UTF-8"))
 }
@@ -159,7 +163,7 @@ mod tests {
 
     fn read_in(pieces: &[&[u8]]) -> Result<String, u16> {
         let pieces = pieces.iter().map(|piece| Ok::<_, ()>(Bytes::copy_from_slice(piece)));
-        block_on(body(iter(pieces))).map_err(|problem| problem.status)
+        block_on(body(iter(pieces), None)).map_err(|problem| problem.status)
     }
 
     #[test]
@@ -171,6 +175,6 @@ mod tests {
         assert_eq!(read_in(&[&half, &half, b"x"]), Err(413));
         assert_eq!(read_in(&[&[0xff]]), Err(400));
         let broken = iter([Ok(Bytes::from("{")), Err(())]);
-        assert_eq!(block_on(body(broken)).unwrap_err().status, 400);
+        assert_eq!(block_on(body(broken, None)).unwrap_err().status, 400);
     }
 }

@@ -86,7 +86,7 @@ fn tenants() -> Vec<Operation> {
         on("POST", "/admin/tenants", "createTenant", "Create a tenant")
             .body("application/json", "NewTenant")
             .answers(&[(201, "Tenant")])
-            .refuses(&[400, 401, 409, 413]),
+            .refuses(&[400, 401, 409, 413, 415]),
         get("/admin/tenants", "listTenants", "List tenants")
             .takes(parameters::of_tenants())
             .answers(&[(200, "Tenants")])
@@ -97,7 +97,7 @@ fn tenants() -> Vec<Operation> {
         on("PATCH", "/admin/tenants/:tenant", "changeTenant", "Change a tenant, or suspend it")
             .body("application/json", "TenantChange")
             .answers(&[(200, "Tenant")])
-            .refuses(&[400, 401, 404, 413]),
+            .refuses(&[400, 401, 404, 413, 415]),
     ]
 }
 
@@ -106,7 +106,7 @@ fn keys() -> Vec<Operation> {
         on("POST", "/admin/tenants/:tenant/keys", "createKey", "Create a key; it is shown once")
             .body("application/json", "NewKeyRequest")
             .answers(&[(201, "NewKey")])
-            .refuses(&[400, 401, 404, 413]),
+            .refuses(&[400, 401, 404, 413, 415]),
         get("/admin/tenants/:tenant/keys", "listKeys", "List a tenant's keys")
             .takes(parameters::of_keys())
             .answers(&[(200, "Keys")])
