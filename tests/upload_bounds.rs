@@ -93,6 +93,23 @@ fn a_form_with_more_files_than_there_is_room_for_is_refused_and_nothing_is_kept(
 }
 
 #[test]
+fn a_form_that_has_more_files_than_any_may_have_is_not_sent_away_to_come_back() {
+    let files = ["a", "b", "c", "d"].map(|name| file(name, &pdf(60)));
+    let body = || stream::iter([Ok::<_, &str>(Bytes::from(form(&files)))]);
+    for seats in 0..3 {
+        let world = World::default();
+        let problem = world.post_broken(body(), &mut Seats(seats)).unwrap_err();
+        assert_eq!((problem.status, problem.retry_after), (413, None));
+        assert!(world.is_empty());
+    }
+    let huge = [file("a", &pdf(60)), file("b", &pdf(3_000_000)), file("c", &pdf(60))];
+    let huge = form(&[&huge[..], &[file("d", &pdf(60))]].concat());
+    let huge = stream::iter([Ok::<_, &str>(Bytes::from(huge))]);
+    let problem = World::default().post_broken(huge, &mut Seats(1)).unwrap_err();
+    assert_eq!(problem.status, 429, "nobody reads all that to be told so");
+}
+
+#[test]
 fn a_passing_fault_of_the_store_goes_unnoticed() {
     let files = [pdf(PART + 9), pdf(70)];
     let body = form(&[file("a.pdf", &files[0]), file("b.pdf", &files[1])]);

@@ -23,14 +23,28 @@ pub struct LimitMet {
     largest: Option<u64>,
 }
 
+impl LimitMet {
+    /// The most one request can ever have, where jobs are counted.
+    #[must_use]
+    pub const fn largest(&self) -> Option<u64> {
+        self.largest
+    }
+}
+
 impl Problem {
+    /// 413: more jobs than a request can ever have.
+    #[must_use]
+    pub fn too_many(largest: u64) -> Self {
+        let detail = format!("a request may have at most {largest} jobs here; this one has more");
+        Self::too_large(detail)
+    }
+
     /// 429, or 413 if waiting cannot help: a limit at the door.
     #[must_use]
     pub fn limited(refusal: Refusal, quota: Option<Quota>) -> Self {
         let Refusal { limit, most, used, asked, largest, retry_after } = refusal;
         if limit == Limit::Request {
-            let detail = format!("a request may have at most {most} jobs here; this one has more");
-            return Self { quota, ..Self::too_large(detail) };
+            return Self { quota, ..Self::too_many(most) };
         }
         let seconds = retry_after.map_or(0, Span::as_secs_rounded_up).max(1);
         let (kind, title, scope) = match limit {
@@ -64,7 +78,9 @@ fn in_words(refusal: &Refusal, quota: Option<Quota>) -> String {
         }
         (Limit::Rate, None) => format!("this tenant may make {most} requests at once"),
         (Limit::Capacity, _) => {
-            format!("{used} places of the service are taken{brings}, and {most} may be for it")
+            format!(
+                "{used} places of the service are taken or kept{brings}, and {most} is the bound"
+            )
         }
         (Limit::Share | Limit::Request, _) => {
             format!("this tenant has taken {used} places{brings}, and its share is {most} now")
@@ -87,7 +103,8 @@ mod tests {
     fn each_limit_says_whose_it_is_how_full_and_when_to_come_back() {
         let rate = "this tenant may make 32 requests a minute, 8 of them at once; come back in 3 s";
         assert_eq!(detail(Limit::Rate, 1), rate);
-        let house = "5 places of the service are taken, and 8 may be for it; come back in 3 s";
+        let house =
+            "5 places of the service are taken or kept, and 8 is the bound; come back in 3 s";
         assert_eq!(detail(Limit::Capacity, 1), house);
         let share = "this tenant has taken 5 places, this request brings 4 so far (it may bring \
                      10 at most), and its share is 8 now; come back in 3 s";

@@ -107,8 +107,9 @@ impl Scheduler {
         // Who is in already need not stand in line.
         let kept = if own.is_some() { 0 } else { line.kept_from(key, theirs) };
         let first = theirs == 0 && kept == 0 && line.claimed(key).is_some();
-        let kept = kept.min(self.config.admission.most_kept());
-        Measure { depth: self.depth(), kept, held: theirs, more, own, first }
+        let behind = kept.saturating_sub(self.config.admission.most_kept());
+        let kept = kept - behind;
+        Measure { depth: self.depth(), kept, behind, held: theirs, more, own, first }
     }
 
     /// How many places a request is given: if it may have more jobs than it
@@ -186,7 +187,7 @@ impl Scheduler {
             return Some(refusal(Limit::Request, largest, asked));
         }
         let (excess, refusal) = if let Some(excess) = rules.excess(measure) {
-            let used = measure.depth.saturating_sub(own);
+            let used = measure.taken().saturating_sub(own);
             (House(excess), refusal(Limit::Capacity, excess.most, used))
         } else {
             let excess = rules.excess_of_share(measure)?;

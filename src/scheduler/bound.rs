@@ -25,6 +25,9 @@ pub(super) struct Measure {
     pub(super) depth: u64,
     /// Places kept for tenants who stand in line before this one.
     pub(super) kept: u64,
+    /// What those want whose places are not kept any more: too many stand
+    /// there. It takes time all the same.
+    pub(super) behind: u64,
     /// The tenant's own jobs and places.
     pub(super) held: u64,
     /// Those that come on top.
@@ -48,7 +51,7 @@ pub(super) struct Excess {
 
 impl Measure {
     /// Places that are taken, as this tenant has to see it.
-    fn taken(&self) -> u64 {
+    pub(super) fn taken(&self) -> u64 {
         self.depth + self.kept
     }
 
@@ -75,9 +78,9 @@ impl AdmissionRules {
         let over = (measure.taken() + 1).saturating_sub(saturated);
         let full = (measure.taken() + measure.more).saturating_sub(capacity);
         if measure.own.is_none() && over > 0 && over >= full {
-            return Some(Excess { jobs: over, most: saturated });
+            return Some(Excess { jobs: over + measure.behind, most: saturated });
         }
-        (full > 0).then_some(Excess { jobs: full, most: capacity })
+        (full > 0).then_some(Excess { jobs: full + measure.behind, most: capacity })
     }
 
     /// What the tenant's share has no room for: its last job may see no fewer
@@ -89,7 +92,8 @@ impl AdmissionRules {
         if measure.more == 0 || measure.first || theirs < allowed {
             return None;
         }
-        Some(Excess { jobs: theirs - allowed + 1, most: self.share_now(measure) })
+        let jobs = theirs - allowed + 1 + measure.behind * self.share();
+        Some(Excess { jobs, most: self.share_now(measure) })
     }
 
     /// How many hundredths of a place a job that ends is worth to a tenant: one

@@ -288,12 +288,12 @@ pub(crate) fn arriving<S>(body: S) -> Arriving<'static, S> {
     Arriving { content_type: CONTENT_TYPE, body, batch: batch(), first, print: NONE }
 }
 
-/// Room for so many files.
+/// Room for so many files, of three that one form may ever have.
 pub(crate) struct Seats(pub(crate) u32);
 
 impl Room for Seats {
     async fn at_least(&mut self, files: u32) -> Result<(), Problem> {
-        let (limit, largest, [most, used, asked]) = (Limit::Share, Some(1), [1; 3]);
+        let (limit, largest, [most, used, asked]) = (Limit::Share, Some(3), [1; 3]);
         let full = Refusal { limit, most, used, asked, largest, retry_after: None };
         if files <= self.0 { Ok(()) } else { Err(Problem::limited(full, None)) }
     }

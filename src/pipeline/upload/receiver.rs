@@ -44,7 +44,9 @@ impl<'a, P: Objects + Ambient> Receiver<'a, P> {
     ) -> Result<(), Problem> {
         while let Some(part) = parts.next().await? {
             if part.name() == FILES {
-                self.file(part, room).await?;
+                if let Err(problem) = self.file(part, room).await {
+                    return Err(self.with_the_rest(parts, problem).await);
+                }
             } else {
                 let no_files = self.files.is_empty();
                 self.texts.read(part, no_files).await?;
@@ -54,6 +56,30 @@ impl<'a, P: Objects + Ambient> Receiver<'a, P> {
             return Err(Problem::field(FILES, format!("no files in field `{FILES}`")));
         }
         Ok(())
+    }
+
+    /// There is no place for a file. Coming back cannot help a form that has
+    /// more of them than any may have: some of the rest, which is read either
+    /// way, may tell.
+    async fn with_the_rest(&self, mut parts: Parts<'_>, problem: Problem) -> Problem {
+        let Some(largest) = problem.limit.as_ref().and_then(|limit| limit.largest()) else {
+            return problem;
+        };
+        let mut files = u64::try_from(self.files.len() + 1).unwrap_or(u64::MAX);
+        let mut left = MOST_COUNTED;
+        while let Ok(Some(mut part)) = parts.next().await {
+            files += u64::from(part.name() == FILES);
+            if files > largest {
+                return Problem { quota: problem.quota, ..Problem::too_many(largest) };
+            }
+            while let Ok(Some(chunk)) = part.chunk().await {
+                left = left.saturating_sub(chunk.len());
+                if left == 0 {
+                    return problem;
+                }
+            }
+        }
+        problem
     }
 
     pub(super) fn into_form(self) -> Form {
@@ -109,3 +135,5 @@ impl<'a, P: Objects + Ambient> Receiver<'a, P> {
 }
 
 const FILES: &str = "files";
+/// Others wait for a permit meanwhile.
+const MOST_COUNTED: usize = 2_000_000;
