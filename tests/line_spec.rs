@@ -46,6 +46,24 @@ fn the_first_in_line_may_have_at_once_what_it_might_have_alone() {
 }
 
 #[test]
+fn who_comes_back_in_vain_is_told_to_wait_twice_as_long() {
+    let mut world = house(10, 100);
+    for number in 1..=9 {
+        enter(&mut world, "stuck", number);
+    }
+    let mut told = Vec::new();
+    for number in 10..20 {
+        let refused = knock(&mut world, "stuck", number, 1).refused.unwrap();
+        told.push(refused.retry_after.unwrap());
+        world.pass(*told.last().unwrap());
+    }
+    assert!(told.windows(2).all(|pair| pair[1] >= pair[0].scaled(2, 1).min(Span::from_secs(60))));
+    assert!(told.iter().all(|wait| *wait <= Span::from_secs(75)), "{told:?}");
+    world.settle(1, completed());
+    assert_eq!(knock(&mut world, "stuck", 21, 1).refused, None);
+}
+
+#[test]
 fn nothing_is_kept_from_who_has_less() {
     let mut world = house(20, 50);
     fill(&mut world, &["a", "b", "c", "d"]);

@@ -145,6 +145,7 @@ impl Scheduler {
         }
         let theirs = kept.held() + count(tenant.jobs);
         tenant.knocks.stands = self.house.line.let_in(key, jobs.into(), theirs);
+        tenant.knocks.told = None;
         if let Some(before) = before {
             self.house.let_go(before, key);
         }
@@ -253,7 +254,10 @@ impl Scheduler {
                 jobs.map(|jobs| time_of(jobs, all))
             }
         };
-        tenant.knocks.places.next(first.max(pause), each, now, chance)
+        let first = first.max(pause).max(tenant.knocks.at_least(now));
+        let wait = tenant.knocks.places.next(first, each, now, chance);
+        tenant.knocks.told = Some((now + wait, wait));
+        wait
     }
 
     fn pause_left(&self, now: Timestamp) -> Span {

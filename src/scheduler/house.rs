@@ -31,6 +31,8 @@ pub(super) struct Knocks {
     pub(super) places: Promised,
     /// It stands in line.
     pub(super) stands: bool,
+    /// When it was told to be back, and how long that was; until it is let in.
+    pub(super) told: Option<(Timestamp, Span)>,
 }
 
 /// What is stored of one tenant.
@@ -68,6 +70,15 @@ impl House {
         if self.ends.remove(&(hold.until, hold.id, tenant)) {
             self.held = self.held.saturating_sub(hold.jobs.into());
         }
+    }
+}
+
+impl Knocks {
+    /// Who came back when told, and in vain, is told to wait twice as long: its
+    /// own jobs do not end, or others went before it.
+    pub(super) fn at_least(&self, now: Timestamp) -> Span {
+        let in_vain = self.told.filter(|(at, _)| *at <= now);
+        in_vain.map_or(Span::ZERO, |(_, wait)| wait.scaled(2, 1).min(MINUTE))
     }
 }
 
