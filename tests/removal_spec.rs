@@ -8,10 +8,11 @@ mod store_world;
 use claude_pipeline::domain::{BatchId, JobId, JobStatus, Priority, Span, Timestamp};
 use claude_pipeline::pipeline::input::{input_key, message_key, result_key, upload_key};
 use claude_pipeline::pipeline::problem::Problem;
+use claude_pipeline::pipeline::read::Format;
 use claude_pipeline::pipeline::store::{self, NewJob, Revoked};
 use claude_pipeline::pipeline::{purge, read, retention};
 use futures_executor::block_on;
-use lists_world::{Stores, body, caller, made_at, moment, new_batch, nobodys};
+use lists_world::{Stores, body, caller, made_at, moment, new_batch, nobodys, query};
 use serde_json::Value;
 
 use JobStatus::{Canceled, Completed, DeadLettered, Failed, Pending, Running};
@@ -87,11 +88,18 @@ fn purging_again_answers_the_same_and_tells_the_first_time() {
 fn the_result_of_a_purged_job_is_gone_for_good() {
     let stores = Stores::new();
     let job = with_job(&stores, 1, Completed);
-    let row = || block_on(read::job(&stores, &caller("acme"), job)).unwrap();
-    assert_eq!(read::has_result(&row()), Ok(()));
+    let result = |asked: &str| block_on(read::result(&stores, &caller("acme"), job, &query(asked)));
+    assert_eq!(result(""), Ok(Format::Text));
+    assert_eq!(result("format=message"), Ok(Format::Message));
+    assert_eq!(result("format=html").unwrap_err().field.as_deref(), Some("format"));
     purged(&stores, "acme", job).unwrap();
-    assert_eq!(read::has_result(&row()), Err(Problem::purged()));
+    assert_eq!(result(""), Err(Problem::purged()));
     assert_eq!(Problem::purged().status, 410);
+    let pending = with_job(&stores, 2, Pending);
+    let none = block_on(read::result(&stores, &caller("acme"), pending, &query("")));
+    assert_eq!(none.unwrap_err().status, 409);
+    let foreign = block_on(read::result(&stores, &caller("bolt"), pending, &query("")));
+    assert_eq!(foreign, Err(Problem::not_found()));
 }
 
 #[test]

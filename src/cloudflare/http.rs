@@ -93,12 +93,8 @@ impl Asked<'_> {
         admin::answer(self.shell, route, &self.query(), &body).await
     }
 
-    /// In which form the result of a job is to be read, which there is.
     async fn result(&self, job: JobId) -> std::result::Result<Format, Problem> {
-        let caller = self.caller().await?;
-        let format = Format::of(&self.query())?;
-        read::has_result(&read::job(self.shell, &caller, job).await?)?;
-        Ok(format)
+        read::result(self.shell, &self.caller().await?, job, &self.query()).await
     }
 
     async fn caller(&self) -> std::result::Result<Caller, Problem> {

@@ -99,8 +99,7 @@ impl<'a, P: Acceptor> Places<'a, P> {
         if let Some(refusal) = refused {
             return Err(Problem::limited(refusal, quota));
         }
-        self.wish.jobs = places.max(jobs);
-        (self.quota, self.demotion) = (quota, demotion);
+        (self.wish.jobs, self.quota, self.demotion) = (places, quota, demotion);
         Ok(())
     }
 }

@@ -139,12 +139,27 @@ impl Format {
     }
 }
 
-/// Whether a job has a result to read.
+/// In which form a job's result is to be read, which there is.
 ///
 /// # Errors
 ///
-/// 409 that says the state, 410 if its content was removed.
-pub fn has_result(job: &JobRow) -> Result<(), Problem> {
+/// 400 for a form that nobody knows, 404, 409 that says the state, 410 if its
+/// content was removed, or 503 if the database does not answer.
+pub async fn result<P>(
+    ports: &P,
+    caller: &Caller,
+    job: JobId,
+    query: &Query,
+) -> Result<Format, Problem>
+where
+    P: Database + Ambient,
+{
+    let format = Format::of(query)?;
+    has_result(&self::job(ports, caller, job).await?)?;
+    Ok(format)
+}
+
+fn has_result(job: &JobRow) -> Result<(), Problem> {
     if job.purged_at.is_some() {
         return Err(Problem::purged());
     }

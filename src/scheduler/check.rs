@@ -1,5 +1,5 @@
 //! What is conserved.
-use super::{Scheduler, house::Kept, job::Place};
+use super::{Scheduler, house::Kept, job::Place, keys::TenantKey};
 use crate::domain::{Tokens, Usage};
 use std::collections::BTreeMap;
 
@@ -74,6 +74,10 @@ impl Scheduler {
     }
 
     fn assert_holds(&self) {
+        for (at, tenant) in &self.hall.tenants {
+            let stands = self.house.line.claimed(TenantKey(at)).is_some();
+            assert_eq!(tenant.knocks.stands, stands, "the line knows another than its tenant");
+        }
         let tenants = || self.hall.tenants.iter().map(|(_, tenant)| &tenant.knocks.kept);
         let held: u64 = tenants().map(Kept::held).sum();
         assert_eq!(self.house.held, held, "places leaked");

@@ -86,5 +86,5 @@ impl Line {
 
 /// Nobody is to the moment.
 const LATE: Span = Span::from_secs(2);
-/// The line is read at every knock of a full house.
+/// The line is read at every knock.
 const LONGEST: usize = 1_000;
